@@ -1,0 +1,55 @@
+# Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
+.PHONY: help setup demo test test-long lint format results readme clean
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+run := scripts/in-env
+checked := cmdgraph llm tests scripts setup.py
+
+help:
+	@echo 'make demo       text from a real model, eager and replayed, side by side'
+	@echo 'make test       format, lint, types and the test suite (under 10 minutes on 2 cores)'
+	@echo 'make test-long  the tests that take minutes each'
+	@echo 'make results    measures on this machine, NAME=lavapipe names the files in spec_proposal/results'
+	@echo 'make readme     makes the tables of README.md from those files'
+	@echo 'make lint       format, lint and types only'
+	@echo 'make format     rewrite the sources in the house format'
+	@echo 'make setup      .venv with all packages, C compiler, Vulkan driver; the other targets do it themselves'
+	@echo 'make clean      remove what was built here, .venv included (the model file stays in the user cache)'
+
+setup:
+	@scripts/setup.sh dev
+
+demo:
+	@scripts/setup.sh demo
+	@$(run) python -m llm fetch >/dev/null
+	@$(run) python -m llm demo
+
+test: lint
+	@$(run) python -m llm fetch >/dev/null
+	@$(run) pytest -q -m 'not long'
+
+test-long: setup
+	@$(run) python -m llm fetch >/dev/null
+	@$(run) pytest -m long
+
+lint: setup
+	@$(run) ruff format --check --quiet $(checked) || { echo 'lint: make format rewrites the files' >&2; exit 1; }
+	@$(run) ruff check --quiet $(checked)
+	@$(run) mypy --no-error-summary
+
+format: setup
+	@$(run) ruff format $(checked)
+	@$(run) ruff check --fix $(checked)
+
+results: setup
+	@$(run) python -m llm fetch >/dev/null
+	@$(run) scripts/results.sh $(NAME)
+
+readme: setup
+	@$(run) python -m scripts.readme
+
+clean:
+	rm -rf .venv .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find cmdgraph llm tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f cmdgraph/replay/_walker.c cmdgraph/replay/_walker*.so
