@@ -1,0 +1,70 @@
+"""Command graphs for WebGPU compute in Python: capture once, prove once, replay in one submit.
+
+    import cmdgraph                       # before bind groups are made: it notes what objects are made of
+
+    with cmdgraph.capture() as graph:     # recorded, checked, not run
+        model(x)
+    graph.replay()                        # one submit, does not wait
+
+See README.md for the whole picture.
+"""
+
+from cmdgraph import _setup as _setup
+from cmdgraph.capture import capture
+from cmdgraph.errors import (
+    BackendError,
+    CaptureError,
+    CommandGraphError,
+    DestroyedError,
+    DeviceLostError,
+    EmptyCaptureError,
+    GuardError,
+    ImplementationError,
+    InvalidatedError,
+    MappedError,
+    NestedCaptureError,
+    NothingCapturedError,
+    ReleasedError,
+    UnknownObjectError,
+    UpdateError,
+    ValidationError,
+)
+from cmdgraph.graph import CommandGraph, Stats
+from cmdgraph.guarding import guard
+from cmdgraph.program import ClearBuffer, CopyBuffer, Dispatch, DispatchIndirect, Node, WriteBuffer
+
+__all__ = [
+    "BackendError",
+    "CaptureError",
+    "ClearBuffer",
+    "CommandGraph",
+    "CommandGraphError",
+    "CopyBuffer",
+    "DestroyedError",
+    "DeviceLostError",
+    "Dispatch",
+    "DispatchIndirect",
+    "EmptyCaptureError",
+    "GuardError",
+    "ImplementationError",
+    "InvalidatedError",
+    "MappedError",
+    "NestedCaptureError",
+    "Node",
+    "NothingCapturedError",
+    "ReleasedError",
+    "Stats",
+    "UnknownObjectError",
+    "UpdateError",
+    "ValidationError",
+    "WriteBuffer",
+    "__version__",
+    "capture",
+    "guard",
+]
+
+__version__ = "0.1.0"
+
+for _name in __all__:
+    if hasattr(globals()[_name], "__module__"):
+        globals()[_name].__module__ = __name__  # tracebacks show cmdgraph.DestroyedError, not a private path

@@ -1,0 +1,120 @@
+"""What cmdgraph raises.
+
+    CommandGraphError
+    ├── CaptureError                 the capture context was misused
+    │   ├── NestedCaptureError       a capture is already active on this thread
+    │   ├── EmptyCaptureError        nothing was recorded
+    │   └── UnknownObjectError       an object was made before cmdgraph was imported
+    ├── ValidationError              a WebGPU rule is broken; also a ValueError
+    │   └── ImplementationError      the implementation refused what our rules accepted
+    ├── InvalidatedError             the graph can no longer be replayed
+    │   ├── DestroyedError           a resource of the graph was destroyed
+    │   ├── MappedError              a buffer of the graph is mapped at this moment
+    │   ├── DeviceLostError          the device was destroyed or lost
+    │   └── ReleasedError            the graph was released
+    ├── NothingCapturedError         the graph has no program (yet)
+    ├── UpdateError                  new contents do not fit; also a ValueError
+    ├── GuardError                   an eager call that would abort the process was stopped
+    └── BackendError                 no implementation, or one that cmdgraph does not know
+
+Every message says what, where (node index, operation, bindings, labels) and what to do about it.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BackendError",
+    "CaptureError",
+    "CommandGraphError",
+    "DestroyedError",
+    "DeviceLostError",
+    "EmptyCaptureError",
+    "GuardError",
+    "ImplementationError",
+    "InvalidatedError",
+    "MappedError",
+    "NestedCaptureError",
+    "NothingCapturedError",
+    "ReleasedError",
+    "UnknownObjectError",
+    "UpdateError",
+    "ValidationError",
+]
+
+
+class CommandGraphError(Exception):
+    """The base of all errors of this library."""
+
+
+class CaptureError(CommandGraphError):
+    """The capture context was misused. Nothing of the failed capture is left behind."""
+
+
+class NestedCaptureError(CaptureError):
+    """A capture was entered while another one is active on the same thread."""
+
+
+class EmptyCaptureError(CaptureError):
+    """A capture ended without a single node."""
+
+
+class UnknownObjectError(CaptureError):
+    """A pipeline or bind group was made before ``import cmdgraph``, so its contents are not known."""
+
+
+class ValidationError(CommandGraphError, ValueError):
+    """A rule of the WebGPU specification is broken.
+
+    Attributes:
+        rule: name of the rule in `cmdgraph.validation`, or None.
+        anchor: anchor of the rule in the WebGPU specification, or None.
+        node: index of the node within its graph, or None when it had none yet.
+    """
+
+    def __init__(
+        self, message: str, *, rule: str | None = None, anchor: str | None = None, node: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.anchor = anchor
+        self.node = node
+
+
+class ImplementationError(ValidationError):
+    """The dry run of a capture was refused by the WebGPU implementation itself."""
+
+
+class InvalidatedError(CommandGraphError):
+    """The graph can no longer be replayed; nothing was sent to the GPU."""
+
+
+class DestroyedError(InvalidatedError):
+    """A buffer or texture that the graph uses was destroyed."""
+
+
+class MappedError(InvalidatedError):
+    """A buffer that the graph uses is mapped, or a mapping is pending. Unmap it and replay again."""
+
+
+class DeviceLostError(InvalidatedError):
+    """The device of the graph was destroyed or lost."""
+
+
+class ReleasedError(InvalidatedError):
+    """The graph was released."""
+
+
+class NothingCapturedError(CommandGraphError):
+    """The graph holds no program: nothing captured yet, or its capture failed."""
+
+
+class UpdateError(CommandGraphError, ValueError):
+    """New contents for a buffer or node have the wrong size, dtype or place."""
+
+
+class GuardError(CommandGraphError):
+    """A guarded device was asked for an eager call that would abort the process."""
+
+
+class BackendError(CommandGraphError):
+    """The object belongs to no WebGPU implementation that cmdgraph knows."""

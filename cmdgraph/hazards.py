@@ -1,0 +1,101 @@
+"""Which node depends on which, from the ranges that nodes read and write.
+
+A storage binding with read_write counts as read and written over its whole bound range; what a shader really touches
+is not known. From this come the dependency graph, the inputs and outputs of a graph, and which writes may move to
+the head of a replay.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from cmdgraph.program import Access, Node, Program, WriteBuffer
+
+__all__ = ["dependencies", "first_overwrite", "inputs", "leading_writes", "outputs"]
+
+
+def dependencies(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
+    """For each node the earlier nodes that it must wait for: read after write, write after read, write after write.
+
+    Only the nearest are listed: a write that covers a range hides what came before it there.
+    """
+    history: defaultdict[int, list[tuple[int, Access]]] = defaultdict(list)
+    found: list[tuple[int, ...]] = []
+    for index, node in enumerate(nodes):
+        accesses = node.accesses()
+        waits = {
+            earlier
+            for access in accesses
+            for earlier, past in history[id(access.resource)]
+            if past.overlaps(access.start, access.end) and (access.writes or past.writes)
+        }
+        found.append(tuple(sorted(waits - {index})))
+        for access in accesses:
+            past = history[id(access.resource)]
+            if access.writes:
+                past[:] = [(i, p) for i, p in past if not (access.start <= p.start and p.end <= access.end)]
+            past.append((index, access))
+    return found
+
+
+def leading_writes(nodes: Sequence[Node]) -> list[int]:
+    """The write_buffer nodes that may run before everything else, in their order.
+
+    One may when no earlier node, other than writes that move too, touches its range.
+    """
+    touched: defaultdict[int, list[Access]] = defaultdict(list)
+    moved = []
+    last = max((i for i, n in enumerate(nodes) if isinstance(n, WriteBuffer)), default=-1)
+    for index, node in enumerate(nodes[: last + 1]):
+        accesses = node.accesses()
+        if isinstance(node, WriteBuffer):
+            target = accesses[0]
+            if not any(past.overlaps(target.start, target.end) for past in touched[id(target.resource)]):
+                moved.append(index)
+                continue
+        for access in accesses:
+            touched[id(access.resource)].append(access)
+    return moved
+
+
+def inputs(program: Program) -> list[Any]:
+    """The buffers whose contents before a replay may matter: some range is read before it is overwritten."""
+    written: defaultdict[int, list[Access]] = defaultdict(list)
+    found: dict[int, Any] = {}
+    for node in program:
+        accesses = node.accesses()
+        for access in accesses:
+            key = id(access.resource)
+            if access.reads and not any(w.start <= access.start and access.end <= w.end for w in written[key]):
+                found.setdefault(key, access.resource)
+        for access in accesses:
+            if access.writes and not access.reads:
+                written[id(access.resource)].append(access)
+    return [resource for resource in found.values() if hasattr(resource, "map_state")]
+
+
+def outputs(program: Program) -> list[Any]:
+    """The buffers that a replay may change."""
+    found = {id(a.resource): a.resource for node in program for a in node.accesses() if a.writes}
+    return [resource for resource in found.values() if hasattr(resource, "map_state")]
+
+
+def first_overwrite(program: Program, buffer: Any) -> int | None:
+    """The first node that overwrites a part of `buffer` that nothing has read before; None if there is none."""
+    unread = [(0, buffer.size)]
+    for index, node in enumerate(program):
+        accesses = [a for a in node.accesses() if a.resource is buffer and a.start < a.end]
+        for access in accesses:
+            if access.reads:
+                unread = [
+                    part
+                    for start, end in unread
+                    for part in ((start, min(end, access.start)), (max(start, access.end), end))
+                    if part[0] < part[1]
+                ]
+        for access in accesses:
+            if not access.reads and any(access.overlaps(start, end) for start, end in unread):
+                return index
+    return None
