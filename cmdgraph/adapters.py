@@ -1,0 +1,106 @@
+"""Which adapters each WebGPU implementation offers on this machine.
+
+An implementation may abort its process on a broken driver, so each is asked in a process of its own:
+`python -m cmdgraph.adapters wgpu` prints what `probe("wgpu")` gives, as JSON.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from cmdgraph.bench import environment
+
+__all__ = ["IMPLEMENTATIONS", "MAIN_LIMITS", "AdapterError", "find", "open_device", "probe"]
+
+#: Implementations by the package that brings them.
+IMPLEMENTATIONS = {"wgpu": "wgpu-native", "wgpudawn": "Dawn"}
+
+#: The limits that decide whether a compute workload fits.
+MAIN_LIMITS = (
+    "max-bind-groups",
+    "max-storage-buffers-per-shader-stage",
+    "max-storage-buffer-binding-size",
+    "max-buffer-size",
+    "max-compute-workgroups-per-dimension",
+    "max-compute-invocations-per-workgroup",
+    "max-compute-workgroup-storage-size",
+)
+
+PROBE_TIMEOUT_S = 60
+# OpenGL adapters cannot run what cmdgraph measures (no timestamps, old compute); WebGPU names these three.
+BACKENDS = ("Vulkan", "Metal", "D3D12")
+
+NO_ADAPTER = (
+    "no GPU adapter: no Vulkan driver works here; run `make setup`, or install your GPU's driver or Mesa "
+    "(mesa-vulkan-drivers libvulkan1)"
+)
+
+
+class AdapterError(Exception):
+    """No adapter, or an implementation that is not installed or does not start."""
+
+
+def find(package: str) -> dict[str, Any]:
+    """What the implementation in `package` offers, asked in a process of its own.
+
+    Gives `implementation` and `adapters` (a list, maybe empty), or `error` with the reason.
+    """
+    if importlib.util.find_spec(package) is None:
+        return {"error": f"the package {package} is not installed"}
+    command = [sys.executable, "-m", "cmdgraph.adapters", package]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return {"error": f"no answer within {PROBE_TIMEOUT_S} s; the driver hangs"}
+    if answer.returncode == 0:
+        return json.loads(answer.stdout)
+    words = answer.stderr.strip().splitlines() or ["no message"]
+    if answer.returncode < 0:
+        name = signal.Signals(-answer.returncode).name
+        return {"error": f"the library ended its process ({name}): {words[-1]}"}
+    return {"error": words[-1]}
+
+
+def probe(package: str) -> dict[str, Any]:
+    """What the implementation in `package` offers, asked in this process."""
+    adapters = importlib.import_module(package).gpu.enumerate_adapters_sync()
+    return {
+        "implementation": environment.implementation(adapters[0]) if adapters else None,
+        "adapters": [
+            {
+                **environment.adapter_facts(adapter),
+                "limits": {name: adapter.limits.get(name) for name in MAIN_LIMITS},
+                "features": sorted(adapter.features),
+            }
+            for adapter in adapters
+            if adapter.info["backend_type"] in BACKENDS
+        ],
+    }
+
+
+def open_device(package: str) -> Any:
+    """A device on the implementation's preferred adapter, which was seen to start in a process of its own.
+
+    Raises:
+        AdapterError: the package is not installed, or there is no adapter.
+    """
+    try:
+        gpu = importlib.import_module(package).gpu
+    except ModuleNotFoundError as error:
+        raise AdapterError(f"{IMPLEMENTATIONS[package]} is not installed: pip install {package}") from error
+    found = find(package)
+    if "error" in found:
+        raise AdapterError(f"{IMPLEMENTATIONS[package]}: {found['error']}")
+    if not found["adapters"]:
+        raise AdapterError(NO_ADAPTER)
+    return gpu.request_adapter_sync(power_preference="high-performance").request_device_sync()
+
+
+if __name__ == "__main__":
+    json.dump(probe(sys.argv[1]), sys.stdout)
