@@ -1,0 +1,7 @@
+"""`python -m llm`."""
+
+import sys
+
+from llm.cli import main
+
+sys.exit(main())
