@@ -5,15 +5,17 @@ cd "$(dirname "$0")/.."
 name=${1:?"a name for the adapter, for example lavapipe"}
 out=spec_proposal/results
 
-mkdir -p .cache "$out"
+new=.cache/results # files appear in $out together, when all have succeeded: each notes whether the checkout was clean
+rm -rf "$new"
+mkdir -p "$new" "$out"
 
-measure() { # FILE COMMAND...: a file appears only when its command has succeeded
+measure() { # FILE COMMAND...
   local file=$1
   shift
-  "$@" >".cache/$file"
-  mv ".cache/$file" "$out/$file"
+  "$@" >"$new/$file"
 }
 
 measure "strategies-$name.json" python -m cmdgraph bench strategies --dispatches 876 -o json
 measure "decode-$name.json" python -m llm bench --model smollm2-135m --plan unfused \
   --strategies eager,per-op,single-pass --tokens 16 -o json
+mv "$new"/*.json "$out"/
