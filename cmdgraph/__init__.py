@@ -30,6 +30,7 @@ from cmdgraph.errors import (
     ValidationError,
 )
 from cmdgraph.graph import CommandGraph, Stats
+from cmdgraph.graphed import GraphLimitWarning, graphed
 from cmdgraph.guarding import guard
 from cmdgraph.program import ClearBuffer, CopyBuffer, Dispatch, DispatchIndirect, Node, WriteBuffer
 
@@ -45,6 +46,7 @@ __all__ = [
     "Dispatch",
     "DispatchIndirect",
     "EmptyCaptureError",
+    "GraphLimitWarning",
     "GuardError",
     "ImplementationError",
     "InvalidatedError",
@@ -60,6 +62,7 @@ __all__ = [
     "WriteBuffer",
     "__version__",
     "capture",
+    "graphed",
     "guard",
 ]
 

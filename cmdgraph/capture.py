@@ -155,12 +155,9 @@ class Capture:
         size: int | None = None,
     ) -> None:
         self._take_device(queue._device)
-        node = WriteBuffer(
-            place=caller(),
-            buffer=buffer,
-            offset=operator.index(buffer_offset),
-            data=written_bytes(buffer, buffer_offset, data, data_offset, size),
-        )
+        written, address = written_bytes(buffer, buffer_offset, data, data_offset, size)
+        start = operator.index(buffer_offset)
+        node = WriteBuffer(place=caller(), buffer=buffer, offset=start, data=written, address=address)
         validation.require(node, self._device, len(self._nodes))
         if self._execute:
             self._run(queue, Program(self._device, (node,)), lambda: original(queue, buffer, node.offset, node.data))

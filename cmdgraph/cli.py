@@ -37,6 +37,17 @@ def cli() -> None:
     """Command graphs for WebGPU compute."""
 
 
+ON = click.option(
+    "--on",
+    "package",
+    type=click.Choice(list(adapters.IMPLEMENTATIONS)),
+    default="wgpu",
+    show_default=True,
+    help="wgpu is wgpu-native, wgpudawn is Dawn.",
+)
+QUIET = click.option("--quiet", is_flag=True, help="No progress on stderr.")
+
+
 @cli.command()
 @OUTPUT
 def info(output: str) -> None:
@@ -58,15 +69,8 @@ def bench() -> None:
 @click.option("-r", "--rounds", type=click.IntRange(min=1), default=30, show_default=True, help="Samples of each row.")
 @click.option("--warmup", type=click.IntRange(min=1), default=3, show_default=True, help="Untimed runs before them.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the chain and of the order of the rows.")
-@click.option(
-    "--on",
-    "package",
-    type=click.Choice(list(adapters.IMPLEMENTATIONS)),
-    default="wgpu",
-    show_default=True,
-    help="wgpu is wgpu-native, wgpudawn is Dawn.",
-)
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@ON
+@QUIET
 def strategies(output: str, dispatches: int, rounds: int, warmup: int, seed: int, package: str, quiet: bool) -> None:
     """Compare eager calls with the strategies of a graph, on a chain checked against numpy."""
     # Not at the top: `cmdgraph info` must work where wgpu cannot be loaded.
@@ -82,6 +86,25 @@ def strategies(output: str, dispatches: int, rounds: int, warmup: int, seed: int
             progress=progress,
         )
     click.echo(json.dumps(report, indent=2) if output == "json" else markdown.strategies(report))
+
+
+@bench.command()
+@OUTPUT
+@click.option("--replays", type=click.IntRange(min=20), default=100_000, show_default=True, help="In all.")
+@click.option("--strategy", default="prerecorded", show_default=True, help="Of the graph.")
+@ON
+@QUIET
+def endurance(output: str, replays: int, strategy: str, package: str, quiet: bool) -> None:
+    """Replay a graph of 50 nodes very often: memory, object counts and time must stay flat."""
+    from cmdgraph.bench import endurance, markdown
+    from cmdgraph.replay import STRATEGIES
+
+    if strategy not in STRATEGIES:
+        raise click.BadParameter(f"{strategy!r} is none of {', '.join(STRATEGIES)}", param_hint="--strategy")
+    with _progress("block", quiet) as progress:
+        device = adapters.open_device(package)
+        report = endurance.measure(device, replays=replays, strategy=strategy, progress=progress)
+    click.echo(json.dumps(report, indent=2) if output == "json" else markdown.endurance(report))
 
 
 def main(arguments: list[str] | None = None) -> int:

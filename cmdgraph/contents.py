@@ -10,7 +10,7 @@ from cmdgraph.errors import UpdateError
 from cmdgraph.objects import BufferUsage, describe
 from cmdgraph.program import NUMPY_TYPES, WriteBuffer
 
-__all__ = ["of_buffer", "of_node"]
+__all__ = ["of_buffer", "of_immediates", "of_node"]
 
 
 def of_buffer(buffer: Any, data: Any, element: str | None) -> bytes:
@@ -44,6 +44,26 @@ def of_node(index: int, node: WriteBuffer, data: Any, element: str | None) -> by
     if len(raw) != node.size:
         raise UpdateError(f"{what}: expected {node.size} bytes, got {len(raw)}; capture again for another size")
     return raw
+
+
+def of_immediates(
+    index: int, recorded: tuple[tuple[int, bytes], ...], data: Any, offset: int
+) -> tuple[tuple[int, bytes], ...]:
+    """The immediates of a node, ranges of (offset, bytes), with those from `offset` on replaced by `data`.
+
+    Raises:
+        UpdateError: the node has no immediates there.
+    """
+    raw = _as_bytes(data, None, f"set_immediates() of node {index}")
+    for position, (start, old) in enumerate(recorded):
+        if start <= offset and offset + len(raw) <= start + len(old):
+            new = old[: offset - start] + raw + old[offset - start + len(raw) :]
+            return (*recorded[:position], (start, new), *recorded[position + 1 :])
+    ranges = ", ".join(f"{start}..{start + len(old)}" for start, old in recorded) or "none"
+    raise UpdateError(
+        f"set_immediates() of node {index}: bytes {offset}..{offset + len(raw)} were not set when it was recorded "
+        f"(recorded: {ranges})"
+    )
 
 
 def _as_bytes(data: Any, element: str | None, what: str) -> bytes:

@@ -8,6 +8,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property, wraps
 from typing import Any
 
@@ -51,8 +52,8 @@ class Stats:
 
     ``constants_bytes`` is the GPU memory that the data of write_buffer nodes takes; ``in_flight`` is how many
     submissions have not been waited for yet. Of strategy "prerecorded": ``ahead`` replays were submitted finished,
-    ``abandoned`` finished command buffers were never submitted, ``abandoned_bytes`` is the memory that wgpu-native does
-    not give back for them, ``worker_cpu_s`` the CPU seconds spent on encoding ahead.
+    ``ready`` are, ``abandoned`` finished command buffers were never submitted, ``abandoned_bytes`` is the memory that
+    wgpu-native does not give back for them, ``worker_cpu_s`` the CPU seconds spent on encoding ahead.
     """
 
     nodes: int
@@ -68,6 +69,7 @@ class Stats:
     in_flight: int
     constants_bytes: int
     ahead: int
+    ready: int
     abandoned: int
     abandoned_bytes: int
     worker_cpu_s: float
@@ -124,11 +126,9 @@ class CommandGraph:
             NothingCapturedError: the graph is empty.
             CaptureError: called inside a capture, whose recording it would slip past.
         """
-        session = self._ready("replay")[1]
         if times < 1:
             raise ValueError(f"replay(times={times}): times must be at least 1")
-        while len(self._in_flight) >= max(1, self.max_in_flight):
-            self._wait_for_oldest(session)
+        self._make_room()
         with self._lock:
             self._in_flight.append(self._ready("replay")[0].submit(times))
             self._replays += times
@@ -184,6 +184,27 @@ class CommandGraph:
         if count < 0:
             raise ValueError(f"encode_ahead={count}: must not be negative")
         self._loaded()[1].settings.encode_ahead = count
+
+    def fill(self) -> None:
+        """Blocks until "prerecorded" has encoded ahead all that it keeps; nothing with other strategies."""
+        self._ready("fill")[0].fill_now()
+
+    @property
+    def split(self) -> int | None:
+        """Over how many submits "single-pass" spreads a replay; None, the default, chooses by adapter and length.
+
+        `stats.submits` says what was done.
+        """
+        return self._loaded()[1].settings.split
+
+    @split.setter
+    @_locked
+    def split(self, submits: int | None) -> None:
+        if submits is not None and submits < 1:
+            raise ValueError(f"split={submits}: must be at least 1, or None to choose")
+        program, session = self._loaded()
+        session.settings.split = submits
+        self._ready_strategy().prepare(program)
 
     # -- change -----------------------------------------------------------------------------------------------------
 
@@ -255,7 +276,7 @@ class CommandGraph:
                 f"set_workgroups({x}, {y}, {z}) of node {index}: counts must not be negative", node=index
             )
         validation.require(new, session.device, index)
-        self._adopt(_with_node(program, index, new))
+        self._program = _with_node(program, index, new)
         self._ready_strategy().set_workgroups(index, new.workgroups)
 
     @_locked
@@ -270,7 +291,22 @@ class CommandGraph:
         raw = contents.of_node(index, old, data, self._elements.get(id(old.buffer)))
         session.watch.check()
         session.constants.write(index, raw)
-        self._adopt(_with_node(program, index, evolve(old, data=raw)))
+        self._program = _with_node(program, index, evolve(old, data=raw))
+        self._updates += 1
+
+    @_locked
+    def set_immediates(self, node: Node | int, data: Any, offset: int = 0) -> None:
+        """Other bytes for immediates that a dispatch of the graph was recorded with. Other nodes keep theirs.
+
+        Raises:
+            UpdateError: `node` is no dispatch of this graph, or was recorded without immediates in that range.
+        """
+        program, session = self._changing("set_immediates")
+        index, old = self._node(node, Dispatch, DispatchIndirect)
+        new = evolve(old, immediates=contents.of_immediates(index, old.immediates, data, offset))
+        validation.require(new, session.device, index)
+        self._program = _with_node(program, index, new)
+        self._ready_strategy().prepare(self._program)
         self._updates += 1
 
     @_locked
@@ -324,6 +360,7 @@ class CommandGraph:
             in_flight=len(self._in_flight),
             constants_bytes=session.constants.nbytes,
             ahead=session.counters.ahead,
+            ready=strategy.ready,
             abandoned=session.counters.abandoned,
             abandoned_bytes=session.counters.abandoned_bytes,
             worker_cpu_s=session.counters.worker_cpu_s,
@@ -439,6 +476,13 @@ class CommandGraph:
         session.state.refuse_lost(session.device)
         session.backend.wait(session.device, ticket)
 
+    def _make_room(self) -> None:
+        strategy, session = self._ready("replay")
+        while len(self._in_flight) >= max(1, self.max_in_flight):
+            session.state.refuse_lost(session.device)
+            with suppress(IndexError):  # another thread was quicker
+                strategy.wait(self._in_flight.popleft())
+
     @cached_property
     def _elements(self) -> dict[int, str]:
         return self._loaded()[0].elements()
@@ -462,13 +506,13 @@ class CommandGraph:
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise UpdateError(f'no buffer of this graph has the label "{key}"{hint}')
 
-    def _node(self, node: Node | int, kind: type[Any]) -> tuple[int, Any]:
+    def _node(self, node: Node | int, *kinds: type[Node]) -> tuple[int, Any]:
         nodes = self._loaded()[0].nodes
         index = node if isinstance(node, int) else next((i for i, n in enumerate(nodes) if n is node), -1)
         if not 0 <= index < len(nodes):
             raise UpdateError(f"no node {node!r}: this graph has nodes 0 to {len(nodes) - 1}")
-        if not isinstance(nodes[index], kind):
-            raise UpdateError(f"node {index} is {nodes[index].operation}, not {kind.operation}")
+        if not isinstance(nodes[index], kinds):
+            raise UpdateError(f"node {index} is {nodes[index].operation}, not {kinds[0].operation}")
         return index, nodes[index]
 
     @staticmethod

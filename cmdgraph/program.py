@@ -183,11 +183,15 @@ class ClearBuffer(Node):
 
 @frozen(kw_only=True, eq=False)
 class WriteBuffer(Node):
-    """``queue.write_buffer`` with the bytes it was given; every replay writes them again at this place."""
+    """``queue.write_buffer`` with the bytes it was given; every replay writes them again at this place.
+
+    ``address`` is where in memory the bytes came from, so that `graphed` can tell which argument they belong to.
+    """
 
     buffer: Any
     offset: int
     data: bytes = field(repr=False)
+    address: int = field(default=0, repr=False)
 
     operation = "write_buffer"
     holds = ("buffer",)

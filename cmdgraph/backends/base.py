@@ -98,6 +98,10 @@ class Backend(ABC):
     def wait(self, device: Any, ticket: Any) -> None:
         """Blocks, without the GIL, until the work of `ticket` is done."""
 
+    def tend(self, device: Any) -> None:
+        """Lets the implementation clean up after finished work, without waiting for any."""
+        del device
+
     @abstractmethod
     def version(self) -> str:
         """The implementation's version."""

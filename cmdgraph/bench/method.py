@@ -60,11 +60,13 @@ class Arm:
     """One of the things compared.
 
     `run` is what is timed. `check` is called once after the warm-up, outside the timed region, and must
-    return true; it may raise MeasurementError to say what is wrong.
+    return true; it may raise MeasurementError to say what is wrong. `worker_cpu` reads the CPU seconds that a
+    worker thread has spent for the arm so far.
     """
 
     run: Callable[[], object]
     check: Callable[[], object] | None = None
+    worker_cpu: Callable[[], float] = lambda: 0.0
 
 
 @attrs.frozen
@@ -73,6 +75,7 @@ class Series:
 
     wall_s: list[float] = attrs.field(factory=list)
     cpu_s: list[float] = attrs.field(factory=list)
+    worker_s: list[float] = attrs.field(factory=list)
 
 
 def interleave(
@@ -109,7 +112,7 @@ def interleave(
         shuffle(order)
         with _collector_off():
             for name in order:
-                _sample(named[name].run, series[name], timers)
+                _sample(named[name], series[name], timers)
         if progress is not None:
             progress(done + 1, rounds)
     return series
@@ -175,12 +178,14 @@ def _check(name: str, arm: Arm) -> None:
         raise MeasurementError(f"{name}: the result is wrong or empty ({verdict!r}); not timed")
 
 
-def _sample(run: Callable[[], object], series: Series, timers: Timers) -> None:
+def _sample(arm: Arm, series: Series, timers: Timers) -> None:
+    worker = arm.worker_cpu()
     wall, cpu = timers.wall(), timers.cpu()
-    run()
+    arm.run()
     cpu_end, wall_end = timers.cpu(), timers.wall()
     series.wall_s.append(wall_end - wall)
     series.cpu_s.append(cpu_end - cpu)
+    series.worker_s.append(arm.worker_cpu() - worker)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from attrs import define, field
 
 from cmdgraph import validation
@@ -96,7 +97,9 @@ class EncoderRecorder:
         self._expect_open("finish")
         if self.groups:
             raise self.broken(
-                ValidationError(f'debug group "{self.groups[-1]}" is still open at finish(); pop_debug_group() first')
+                validation.refusal(
+                    "debug_groups", f'debug group "{self.groups[-1]}" is still open at finish(); pop it first', caller()
+                )
             )
         self.state = "finished"
 
@@ -105,7 +108,8 @@ class EncoderRecorder:
 
     def pop_group(self) -> None:
         if not self.groups:
-            raise self.broken(ValidationError("pop_debug_group() without a push_debug_group() before it"))
+            text = "pop_debug_group() without a push_debug_group() before it"
+            raise self.broken(validation.refusal("debug_groups", text, caller()))
         self.groups = self.groups[:-1]
 
     def unsupported(self, call: str) -> None:
@@ -165,9 +169,11 @@ class PassRecorder:
         limit = self.encoder.device.limits["max-bind-groups"]
         if not 0 <= operator.index(index) < limit:
             raise self.encoder.broken(
-                ValidationError(
+                validation.refusal(
+                    "bind_group_index",
                     f"set_bind_group() at index {index}: this device has {limit} bind groups (maxBindGroups), from "
-                    "index 0"
+                    "index 0",
+                    caller(self.groups),
                 )
             )
         while len(self.bound) <= index:
@@ -180,7 +186,11 @@ class PassRecorder:
         self._expect_open("set_immediates")
         if offset % 4 or len(data) % 4 or offset < 0:
             raise self.encoder.broken(
-                ValidationError(f"set_immediates(): {len(data)} bytes at {offset} are not a multiple of 4")
+                validation.refusal(
+                    "immediates_alignment",
+                    f"set_immediates(): {len(data)} bytes at {offset} are not a multiple of 4",
+                    caller(self.groups),
+                )
             )
         for start in range(0, len(data), 4):
             self._slots[offset + start] = data[start : start + 4]
@@ -189,7 +199,8 @@ class PassRecorder:
     def dispatch(self, x: int, y: int, z: int) -> None:
         counts = (operator.index(x), operator.index(y), operator.index(z))
         if min(counts) < 0 or max(counts) >= _U32:
-            raise self.encoder.broken(ValidationError(f"dispatch_workgroups{counts}: counts are u32, 0 to 2^32 - 1"))
+            text = f"dispatch_workgroups{counts}: counts are u32, 0 to 2^32 - 1"
+            raise self.encoder.broken(validation.refusal("workgroup_counts_u32", text, caller(self.groups)))
         pipeline = self._ready("dispatch_workgroups")
         self.encoder.add(
             Dispatch(
@@ -218,7 +229,9 @@ class PassRecorder:
         self._expect_open("end")
         if self.groups != self.encoder.groups:
             raise self.encoder.broken(
-                ValidationError(f'debug group "{self.groups[-1]}" is still open at end(); pop_debug_group() first')
+                validation.refusal(
+                    "debug_groups", f'debug group "{self.groups[-1]}" is still open at end(); pop it first', caller()
+                )
             )
         self.ended = True
         self.encoder.state = "open"
@@ -228,7 +241,8 @@ class PassRecorder:
 
     def pop_group(self) -> None:
         if self.groups == self.encoder.groups:
-            raise self.encoder.broken(ValidationError("pop_debug_group() without a push_debug_group() in this pass"))
+            text = "pop_debug_group() without a push_debug_group() in this pass"
+            raise self.encoder.broken(validation.refusal("debug_groups", text, caller()))
         self.groups = self.groups[:-1]
 
     def _record(self, obj: Any) -> Any:
@@ -241,7 +255,9 @@ class PassRecorder:
         self._expect_open(call)
         if self.pipeline is None:
             raise self.encoder.broken(
-                ValidationError(f"{call}() without a pipeline; call set_pipeline() in this pass first")
+                validation.refusal(
+                    "pipeline_set", f"{call}() without a pipeline; call set_pipeline() first", caller(self.groups)
+                )
             )
         return self.pipeline
 
@@ -251,24 +267,26 @@ class PassRecorder:
             raise self.encoder.broken(CaptureError(f"{call}() on a compute pass that is {state}"))
 
 
-def written_bytes(buffer: Any, offset: int, data: Any, data_offset: int, size: int | None) -> bytes:
-    """The bytes that ``queue.write_buffer`` would write, copied now.
+def written_bytes(buffer: Any, offset: int, data: Any, data_offset: int, size: int | None) -> tuple[bytes, int]:
+    """The bytes that ``queue.write_buffer`` would write, copied now, and the address they came from.
 
     Raises:
         ValidationError: the data is not contiguous, or the range lies outside of it.
     """
     view = memoryview(data)
     if not view.contiguous:
-        raise ValidationError(
-            f"write_buffer() to {describe(buffer)}: the data is not contiguous; pass a contiguous copy of it"
-        )
+        text = f"write_buffer() to {describe(buffer)}: the data is not contiguous; pass a contiguous copy of it"
+        raise validation.refusal("written_data", text, caller())
     length = view.nbytes - data_offset if not size else operator.index(size)
     if not (0 <= data_offset < view.nbytes and 0 <= length <= view.nbytes - data_offset):
-        raise ValidationError(
+        raise validation.refusal(
+            "written_data",
             f"write_buffer() to {describe(buffer)} at {offset}: {length} bytes from {data_offset} are not within the "
-            f"{view.nbytes} bytes of the data"
+            f"{view.nbytes} bytes of the data",
+            caller(),
         )
-    return bytes(view.cast("B")[data_offset : data_offset + length])
+    part = view.cast("B")[data_offset : data_offset + length]
+    return bytes(part), np.frombuffer(part, np.uint8).__array_interface__["data"][0]
 
 
 def _runs(slots: dict[int, bytes]) -> tuple[tuple[int, bytes], ...]:

@@ -21,9 +21,14 @@ __all__ = ["Counters", "OneSubmit", "Session", "Settings", "Strategy", "refuse",
 
 @define(eq=False)
 class Settings:
-    """What users can set. ``encode_ahead`` is the number of replays that "prerecorded" keeps encoded ahead."""
+    """What users can set.
+
+    ``encode_ahead`` is the number of replays that "prerecorded" keeps encoded ahead; ``split`` the number of submits
+    that "single-pass" spreads a replay over, None to choose.
+    """
 
     encode_ahead: int = 2
+    split: int | None = None
 
 
 @define(eq=False)
@@ -93,6 +98,10 @@ class Strategy(ABC):
             submission = self._send(times)
             return session.backend.ticket(session.device.queue, submission)
 
+    def wait(self, ticket: Any) -> None:
+        """Blocks until the work of a ticket is done, so that there is room for more."""
+        self.session.backend.wait(self.session.device, ticket)
+
     def _send(self, times: int) -> int:
         return run(self.session, self.whole, times)
 
@@ -106,7 +115,15 @@ class Strategy(ABC):
         self.whole.set_workgroups(node, counts)
         self.discard()
 
-    def discard(self) -> None:  # noqa: B027 - most strategies encode each replay when it is submitted
+    def fill_now(self) -> None:  # noqa: B027 - most strategies encode each replay when it is submitted
+        """Prepares ahead now what can be prepared ahead."""
+
+    @property
+    def ready(self) -> int:
+        """Replays that are prepared ahead."""
+        return 0
+
+    def discard(self) -> None:  # noqa: B027 - likewise
         """Forgets what was prepared ahead."""
 
     def close(self) -> None:  # noqa: B027 - likewise
@@ -145,8 +162,8 @@ class OneSubmit(Strategy):
 
     def _send(self, times: int) -> int:
         session, buffers = self.session, self.take(times)
-        if not buffers and times == 1:
-            return run(session, self.whole)
+        if not buffers and (times == 1 or self.submits > 1):
+            return run(session, self.whole, times)
         with session.backend.error_scope() as scope:
             while len(buffers) < times and (buffer := session.walker.encode(self.whole, scope)):
                 buffers.append(buffer)

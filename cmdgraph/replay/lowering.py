@@ -31,17 +31,24 @@ Nodes = Sequence[tuple[int, Node]]
 """Nodes with their indices in the program: all of it, or those that changed."""
 
 
-def one_pass(nodes: Nodes, backend: Backend, constants: Constants) -> Packed:
-    """One encoder and one submit; writes at the head where allowed; consecutive dispatches share a pass."""
+def one_pass(nodes: Nodes, backend: Backend, constants: Constants, submits: int = 1) -> Packed:
+    """One encoder and one submit; writes at the head where allowed; consecutive dispatches share a pass.
+
+    With more `submits` the nodes are spread over as many encoders, so that the GPU starts while the rest is encoded.
+    """
     emit = _Emitter(backend, constants)
     head = leading_writes([node for _, node in nodes])
     moved = set(head)
+    rest = [pair for position, pair in enumerate(nodes) if position not in moved]
     emit.encoder()
     for position in head:
         emit.node(*nodes[position])
-    for position, (index, node) in enumerate(nodes):
-        if position not in moved:
-            emit.node(index, node)
+    cuts = {len(rest) * n // submits for n in range(1, submits)} - {0, len(rest)}
+    for position, (index, node) in enumerate(rest):
+        if position in cuts:
+            emit.submit()
+            emit.encoder()
+        emit.node(index, node)
     emit.submit()
     return emit.packed()
 

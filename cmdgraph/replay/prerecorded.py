@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -50,6 +52,7 @@ class Prerecorded(OneSubmit):
     _patience: int = field(default=PATIENCE, init=False)
     _closed: bool = field(default=False, init=False)
     _encoder: Walker | None = field(default=None, init=False)
+    _has_worker: bool = field(default=False, init=False)
 
     name = "prerecorded"
 
@@ -57,6 +60,7 @@ class Prerecorded(OneSubmit):
         super().prepare(program, packed)
         session = self.session
         self._encoder = make(session.walker.name, session.backend, session.device)
+        self._has_worker = session.backend.encodes_on_threads(session.device)
 
     def take(self, times: int) -> list[int]:
         buffers: list[int] = []
@@ -72,14 +76,36 @@ class Prerecorded(OneSubmit):
     def submitted(self, times: int) -> None:
         self._unchanged += times
         if self._wants_more():
-            session = self.session
-            if session.backend.encodes_on_threads(session.device):
-                worker_of(session.state).request(self)
+            if self._has_worker:
+                worker_of(self.session.state).request(self)
             else:
                 self.fill()
 
+    def wait(self, ticket: Any) -> None:
+        session = self.session
+        if self._has_worker and self._unchanged >= self._patience:
+            worker_of(session.state).run(self._timed(lambda: session.backend.wait(session.device, ticket)))
+        else:
+            super().wait(ticket)
+
     def fill(self) -> None:
         """Encodes ahead until the ring is full. Runs on the worker's thread where the implementation allows it."""
+        self._timed(self._fill)()
+
+    def fill_now(self) -> None:
+        """Blocks until the ring is full, also before it would have started by itself."""
+        self._unchanged = max(self._unchanged, self._patience)
+        if self._has_worker:
+            worker_of(self.session.state).run(self.fill)
+        else:
+            self.fill()
+
+    @property
+    def ready(self) -> int:
+        """Finished command buffers in the ring."""
+        return len(self._ring)
+
+    def _fill(self) -> None:
         while self._wants_more():
             entry = self._encode()
             if entry is None:
@@ -87,6 +113,18 @@ class Prerecorded(OneSubmit):
             self._ring.append(entry)
         if self._closed:
             self._drain()
+        self.session.backend.tend(self.session.device)
+
+    def _timed(self, job: Callable[[], None]) -> Callable[[], None]:
+        """`job`, with the CPU time of the thread that runs it on the worker's account."""
+        counters = self.session.counters
+
+        def timed() -> None:
+            start = time.thread_time()
+            job()
+            counters.worker_cpu_s += time.thread_time() - start
+
+        return timed
 
     def discard(self) -> None:
         """The commands have changed: what was encoded ahead is useless."""
@@ -110,10 +148,8 @@ class Prerecorded(OneSubmit):
         session, packed = self.session, self.whole
         generation = packed.generation
         assert self._encoder is not None
-        start = time.thread_time()
         with session.backend.error_scope() as scope:
             buffer = self._encoder.encode(packed, scope)
-        session.counters.worker_cpu_s += time.thread_time() - start
         return _Entry(buffer, packed, generation) if buffer else None
 
     def _drain(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from cmdgraph import adapters
-from cmdgraph.bench import markdown, strategies
+from cmdgraph.bench import markdown, strategies, ways
 from cmdgraph.bench.chain import BINDINGS, BUFFERS, PIPELINES, Chain, make_steps
 from cmdgraph.bench.method import MeasurementError
 
@@ -47,22 +47,29 @@ def test_every_row_is_there_with_its_figures(report: dict[str, Any]) -> None:
     named = {row["strategy"]: row for row in report["rows"]}
     left_out = {row["strategy"] for row in report["left_out"]}
 
-    assert named.keys() | left_out == strategies.ROWS.keys()
+    assert named.keys() | left_out == ways.WAYS.keys()
     for row in named.values():
         for quantity in ("host_cpu_us_per_dispatch", "wall_us_per_dispatch"):
             figures = row[quantity]
             assert len(figures["samples"]) == TINY["rounds"]
             assert 0 < figures["p10"] <= figures["median"] <= figures["p90"]
+    if "prerecorded" in named:
+        assert named["prerecorded"]["worker_cpu_us_per_dispatch"]["median"] > 0
+        assert named["single-pass"]["worker_cpu_us_per_dispatch"]["median"] == 0
     assert (named["eager"]["submits"], named["eager"]["passes"]) == (40, 40)
     assert (named["per-op"]["submits"], named["per-op"]["passes"]) == (40, 40)
     assert (named["single-pass-python"]["submits"], named["single-pass-python"]["passes"]) == (1, 1)
 
 
-def test_ratios_are_against_eager(report: dict[str, Any]) -> None:
-    pairs = {(row["under"], row["quantity"]) for row in report["ratios"]}
-    others = {row["strategy"] for row in report["rows"]} - {"eager"}
+def test_ratios_are_against_eager_and_the_bare_loop(report: dict[str, Any]) -> None:
+    pairs = {(row["over"], row["under"], row["quantity"]) for row in report["ratios"]}
+    rows = {row["strategy"] for row in report["rows"]}
+    compared = {("eager", name) for name in rows - {"eager"}}
+    compared |= {(name, "bare-c-loop") for name in rows & {"single-pass", "prerecorded-back-to-back"}}
 
-    assert pairs == {(name, quantity) for name in others for quantity in ("host_cpu", "wall")}
+    if "bare-c-loop" in rows:
+        quantities = ("host_cpu", "host_and_worker_cpu", "wall")
+        assert pairs == {(*pair, quantity) for pair in compared for quantity in quantities}
     for row in report["ratios"]:
         assert row["ci95_low"] <= row["ratio"] <= row["ci95_high"]
 
@@ -94,24 +101,24 @@ def test_the_table_marks_a_software_adapter(report: dict[str, Any]) -> None:
         assert f"| {row['strategy']}" in text
 
 
-def _spoiled(make: Callable[[Chain], strategies.Row], chain: Chain) -> strategies.Row:
+def _spoiled(make: Callable[[Chain], ways.Way], chain: Chain) -> ways.Way:
     """A row that does nothing, as fast as it gets."""
     return attrs.evolve(make(chain), run=lambda _times: None)
 
 
 def test_a_row_that_computes_nothing_is_refused(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    make = strategies.ROWS["single-pass-public"]
-    monkeypatch.setitem(strategies.ROWS, "single-pass-public", functools.partial(_spoiled, make))
+    make = ways.WAYS["single-pass-public"]
+    monkeypatch.setitem(ways.WAYS, "single-pass-public", functools.partial(_spoiled, make))
 
     with pytest.raises(MeasurementError, match=r"single-pass-public: \d+ of 64 buffers differ from numpy"):
         strategies.measure(device, **TINY)
 
 
 def test_a_row_that_cannot_be_measured_is_named(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(_chain: Chain) -> strategies.Row:
-        raise strategies.LeftOut("no C walker: not compiled")
+    def absent(_chain: Chain) -> ways.Way:
+        raise ways.LeftOut("no C walker: not compiled")
 
-    monkeypatch.setitem(strategies.ROWS, "single-pass", absent)
+    monkeypatch.setitem(ways.WAYS, "single-pass", absent)
     report = strategies.measure(device, **TINY)
 
     assert report["left_out"] == [{"strategy": "single-pass", "reason": "no C walker: not compiled"}]
@@ -120,7 +127,7 @@ def test_a_row_that_cannot_be_measured_is_named(device: Any, monkeypatch: pytest
 
 def test_the_numpy_twin_follows_the_shader(device: Any) -> None:
     chain = Chain(device, 30, seed=5)
-    row = strategies.ROWS["eager"](chain)
+    row = ways.WAYS["eager"](chain)
     chain.reset()
     row.run(3)
 
