@@ -51,14 +51,14 @@ class DeviceState:
     """The lock of one device, and whether it is lost.
 
     ``lock`` orders submits of graphs with destroy, map and loss. ``submitting`` is true while the thread that holds the
-    lock is between its test and the end of its submit. ``worker`` encodes ahead for this device
+    lock is between its test and the end of its submit. ``workers`` encode ahead for this device
     (`cmdgraph.replay.worker`).
     """
 
     lock: threading.RLock = field(factory=threading.RLock)
     lost: str | None = None
     submitting: bool = False
-    worker: Any = None
+    workers: Any = None
     _put_off: list[Callable[[], None]] = field(factory=list, init=False)
     _watches: weakref.WeakSet[Watch] = field(factory=weakref.WeakSet, init=False)
 

@@ -142,6 +142,7 @@ def _report(
                 "submits": way.submits,
                 "passes": way.passes,
                 "replays_per_sample": way.replays,
+                "encoded_ahead": way.ahead(),
                 **_per_dispatch(series[name], count * way.replays),
                 "result_equals_numpy": True,
             }

@@ -44,6 +44,7 @@ class Way:
     replays: int
     close: Callable[[], object] = lambda: None
     worker_cpu: Callable[[], float] = lambda: 0.0
+    ahead: Callable[[], float] = lambda: 0.0
 
 
 def call_eagerly(chain: Chain) -> None:
@@ -108,6 +109,12 @@ def _graph(chain: Chain, strategy: str, *, walk: str = "c", split: int | None = 
     return _way(graph, _times(graph.replay), replays)
 
 
+def _split(chain: Chain, submits: int) -> Way:
+    """Single-pass over several submits, with a wait after each replay: what an early start of the GPU gains."""
+    graph = _walked(capture(chain), "c", submits)
+    return _way(graph, _times(lambda: graph.replay(wait=True)), REPLAYS)
+
+
 def _synced(chain: Chain) -> Way:
     """Prerecorded with a wait after each replay, as when a token is read back each step."""
     graph = _prerecorded(chain)
@@ -154,7 +161,16 @@ def _way(graph: Any, run: Callable[[int], object], replays: int) -> Way:
         graph.fill()
 
     stats = graph.stats
-    return Way(run, wait, stats.submits, stats.passes, replays, graph.release, lambda: graph.stats.worker_cpu_s)
+    return Way(
+        run,
+        wait,
+        stats.submits,
+        stats.passes,
+        replays,
+        graph.release,
+        lambda: graph.stats.worker_cpu_s,
+        lambda: graph.stats.ahead / max(1, graph.stats.replays),
+    )
 
 
 def _times(once: Callable[[], object]) -> Callable[[int], None]:
@@ -172,10 +188,7 @@ WAYS: dict[str, Callable[[Chain], Way]] = {
     "per-op": functools.partial(_graph, strategy="per-op", replays=1),
     "single-pass": functools.partial(_graph, strategy="single-pass", split=1),
     "single-pass-python": functools.partial(_graph, strategy="single-pass", walk="python", split=1),
-    **{
-        f"single-pass-split-{n}": functools.partial(_graph, strategy="single-pass", split=n, replays=4)
-        for n in (2, 4, 8, 16)
-    },
+    **{f"single-pass-synced-split-{n}": functools.partial(_split, submits=n) for n in (1, 2, 4, 8, 16)},
     "prerecorded": _synced,
     "prerecorded-back-to-back": _back_to_back,
     "prerecorded-times-8": _several_in_one_submit,

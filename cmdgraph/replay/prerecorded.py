@@ -13,6 +13,7 @@ every replay passes, and the entry was made from the commands as they are now.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from cmdgraph.program import Program
 from cmdgraph.replay.base import OneSubmit
 from cmdgraph.replay.packed import Packed
 from cmdgraph.replay.walker import Walker, make
-from cmdgraph.replay.worker import worker_of
+from cmdgraph.replay.worker import workers_of
 
 __all__ = ["PATIENCE", "Prerecorded"]
 
@@ -48,11 +49,13 @@ class _Entry:
 @define(eq=False, slots=False)
 class Prerecorded(OneSubmit):
     _ring: deque[_Entry] = field(factory=deque, init=False)
+    _encoding: int = field(default=0, init=False)
+    _changed: threading.Condition = field(factory=threading.Condition, init=False)
     _unchanged: int = field(default=0, init=False)
     _patience: int = field(default=PATIENCE, init=False)
-    _closed: bool = field(default=False, init=False)
+    _stopped: bool = field(default=False, init=False)
     _encoder: Walker | None = field(default=None, init=False)
-    _has_worker: bool = field(default=False, init=False)
+    _threaded: bool = field(default=False, init=False)
 
     name = "prerecorded"
 
@@ -60,12 +63,16 @@ class Prerecorded(OneSubmit):
         super().prepare(program, packed)
         session = self.session
         self._encoder = make(session.walker.name, session.backend, session.device)
-        self._has_worker = session.backend.encodes_on_threads(session.device)
+        self._threaded = session.backend.encodes_on_threads(session.device)
+        self._stopped = False
+
+    @property
+    def ready(self) -> int:
+        return len(self._ring)
 
     def take(self, times: int) -> list[int]:
         buffers: list[int] = []
-        while self._ring and len(buffers) < times:
-            entry = self._ring.popleft()
+        while len(buffers) < times and (entry := self._next()) is not None:
             if entry.fits(self.whole):
                 buffers.append(entry.buffer)
             else:
@@ -75,56 +82,40 @@ class Prerecorded(OneSubmit):
 
     def submitted(self, times: int) -> None:
         self._unchanged += times
-        if self._wants_more():
-            if self._has_worker:
-                worker_of(self.session.state).request(self)
-            else:
-                self.fill()
+        self._refill()
 
     def wait(self, ticket: Any) -> None:
         session = self.session
-        if self._has_worker and self._unchanged >= self._patience:
-            worker_of(session.state).run(self._timed(lambda: session.backend.wait(session.device, ticket)))
+        if self._threaded and self._unchanged >= self._patience:
+            workers_of(session.state).run(lambda: self._account(session.backend.wait, session.device, ticket))
         else:
             super().wait(ticket)
 
-    def fill(self) -> None:
-        """Encodes ahead until the ring is full. Runs on the worker's thread where the implementation allows it."""
-        self._timed(self._fill)()
-
     def fill_now(self) -> None:
-        """Blocks until the ring is full, also before it would have started by itself."""
         self._unchanged = max(self._unchanged, self._patience)
-        if self._has_worker:
-            worker_of(self.session.state).run(self.fill)
-        else:
-            self.fill()
+        self._refill()
+        with self._changed:
+            self._changed.wait_for(lambda: self._encoding == 0 and not self._missing())
 
-    @property
-    def ready(self) -> int:
-        """Finished command buffers in the ring."""
-        return len(self._ring)
-
-    def _fill(self) -> None:
-        while self._wants_more():
-            entry = self._encode()
-            if entry is None:
-                return  # the next replay encodes on its own thread and meets the error there
-            self._ring.append(entry)
-        if self._closed:
-            self._drain()
-        self.session.backend.tend(self.session.device)
-
-    def _timed(self, job: Callable[[], None]) -> Callable[[], None]:
-        """`job`, with the CPU time of the thread that runs it on the worker's account."""
-        counters = self.session.counters
-
-        def timed() -> None:
-            start = time.thread_time()
-            job()
-            counters.worker_cpu_s += time.thread_time() - start
-
-        return timed
+    def fill_one(self) -> None:
+        """Encodes one replay ahead if the ring has room. Runs on a worker's thread where that is allowed."""
+        with self._changed:
+            if not self._missing():
+                return
+            self._encoding += 1
+        entry = None
+        try:
+            entry = self._account(self._encode)
+        finally:
+            with self._changed:
+                self._encoding -= 1
+                if entry is None:
+                    self._stopped = True  # the next replay encodes on its own thread and meets the error there
+                else:
+                    self._ring.append(entry)
+                if self._stopped:
+                    self._drain()
+                self._changed.notify_all()
 
     def discard(self) -> None:
         """The commands have changed: what was encoded ahead is useless."""
@@ -133,16 +124,24 @@ class Prerecorded(OneSubmit):
         self._unchanged = 0
 
     def close(self) -> None:
-        self._closed = True
-        self._drain()
+        with self._changed:
+            self._stopped = True
+            self._drain()
+            self._changed.notify_all()
 
-    def _wants_more(self) -> bool:
-        return (
-            not self._closed
-            and self._unchanged >= self._patience
-            and len(self._ring) < self.session.settings.encode_ahead
-            and self.session.watch.broken is None
-        )
+    def _missing(self) -> int:
+        """How many entries should be encoded now."""
+        if self._stopped or self._unchanged < self._patience or self.session.watch.broken is not None:
+            return 0
+        return max(0, self.session.settings.encode_ahead - len(self._ring) - self._encoding)
+
+    def _refill(self) -> None:
+        missing = self._missing()
+        if missing and self._threaded:
+            workers_of(self.session.state).request(self, missing)
+        else:
+            for _ in range(missing):
+                self.fill_one()
 
     def _encode(self) -> _Entry | None:
         session, packed = self.session, self.whole
@@ -150,16 +149,29 @@ class Prerecorded(OneSubmit):
         assert self._encoder is not None
         with session.backend.error_scope() as scope:
             buffer = self._encoder.encode(packed, scope)
+        session.backend.tend(session.device)
         return _Entry(buffer, packed, generation) if buffer else None
+
+    def _account(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Does `work`, with the CPU time of this thread on the workers' account."""
+        start = time.thread_time()
+        try:
+            return work(*arguments)
+        finally:
+            with self._changed:
+                self.session.counters.worker_cpu_s += time.thread_time() - start
+
+    def _next(self) -> _Entry | None:
+        try:
+            return self._ring.popleft()
+        except IndexError:
+            return None
 
     def _drain(self) -> int:
         """Gives up all entries; how many."""
         count = 0
-        while self._ring:
-            try:
-                self._lose(self._ring.popleft())
-            except IndexError:
-                break  # the worker, or a replay, was quicker
+        while (entry := self._next()) is not None:
+            self._lose(entry)
             count += 1
         return count
 

@@ -1,8 +1,8 @@
 """Strategy "single-pass": encode now, one submit, dispatches merged into as few passes as the order allows.
 
 A long graph can be split over several submits: the GPU starts early, at the price of some host CPU. What is chosen by
-itself was measured (spec_proposal/results/strategies-*.json, rows "single-pass-split-*"): real adapters gain, software
-ones do not.
+itself was measured (spec_proposal/results/strategies-*.json, rows "single-pass-synced-split-*"): real adapters gain,
+software ones do not.
 """
 
 from __future__ import annotations

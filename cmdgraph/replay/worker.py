@@ -1,12 +1,13 @@
-"""The thread that works ahead of replays and cleans up behind them: one for each device, gone at exit.
+"""The threads that work ahead of replays and clean up behind them: a few for each device, gone at exit.
 
-It encodes for "prerecorded", and it waits for finished work in the place of a replay that has to: wgpu-native frees
+They encode for "prerecorded", and they wait for finished work in the place of a replay that has to: wgpu-native frees
 what a submission used inside the call that waits for it, at about a third of what encoding costs.
 """
 
 from __future__ import annotations
 
 import atexit
+import os
 import queue
 import threading
 import weakref
@@ -15,38 +16,41 @@ from typing import Protocol
 
 from cmdgraph.liveness import DeviceState
 
-__all__ = ["Filler", "Worker", "worker_of"]
+__all__ = ["Filler", "Workers", "workers_of"]
+
+MOST_THREADS = 2
+"""Where encoding takes longer than the GPU, two keep up; more would only hold more memory."""
 
 
 class Filler(Protocol):
-    def fill(self) -> None: ...
+    def fill_one(self) -> None: ...
 
 
-class Worker:
-    """Runs what it is asked for, one thing after the other."""
+class Workers:
+    """Run what they are asked for, in the order in which it came."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._asked: weakref.WeakSet[Filler] = weakref.WeakSet()
-        self._thread = threading.Thread(target=self._run, name="cmdgraph worker", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._run, name=f"cmdgraph worker {n}", daemon=True) for n in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
         atexit.register(self.stop)
 
-    def request(self, filler: Filler) -> None:
-        """Has `filler` filled soon; asking again before that changes nothing. It is held weakly until then."""
-        if filler not in self._asked:
-            self._asked.add(filler)
-            reference = weakref.ref(filler)
+    def request(self, filler: Filler, count: int) -> None:
+        """Has `filler` fill `count` times soon. It is held weakly until then."""
+        reference = weakref.ref(filler)
 
-            def fill() -> None:
-                if (alive := reference()) is not None:
-                    self._asked.discard(alive)
-                    alive.fill()
+        def fill() -> None:
+            if (alive := reference()) is not None:
+                alive.fill_one()
 
+        for _ in range(count):
             self._jobs.put(fill)
 
     def run(self, job: Callable[[], None]) -> None:
-        """Blocks until `job` has run on the worker's thread; raises what it raised."""
+        """Blocks until `job` has run on a worker's thread; raises what it raised."""
         done = threading.Event()
         failures: list[BaseException] = []
 
@@ -64,11 +68,13 @@ class Worker:
             raise failures[0]
 
     def stop(self) -> None:
-        """Ends the thread after the job it is at: no native call of ours runs while the interpreter shuts down."""
+        """Ends the threads after the jobs they are at: no native call of ours runs while the interpreter shuts down."""
         atexit.unregister(self.stop)
-        self._jobs.put(None)
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            if threading.current_thread() is not thread:
+                thread.join()
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -79,10 +85,11 @@ class Worker:
 _making = threading.Lock()
 
 
-def worker_of(state: DeviceState) -> Worker:
-    """The worker of a device, made when first asked for."""
+def workers_of(state: DeviceState) -> Workers:
+    """The workers of a device, made when first asked for. Two processors are left to the program and the driver."""
     with _making:
-        if state.worker is None:
-            state.worker = Worker()
-            weakref.finalize(state, state.worker.stop).atexit = False
-        return state.worker
+        if state.workers is None:
+            processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            state.workers = Workers(max(1, min(MOST_THREADS, processors - 2)))
+            weakref.finalize(state, state.workers.stop).atexit = False
+        return state.workers
