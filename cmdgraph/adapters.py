@@ -99,7 +99,10 @@ def open_device(package: str) -> Any:
         raise AdapterError(f"{IMPLEMENTATIONS[package]}: {found['error']}")
     if not found["adapters"]:
         raise AdapterError(NO_ADAPTER)
-    return gpu.request_adapter_sync(power_preference="high-performance").request_device_sync()
+    adapter = gpu.request_adapter_sync(power_preference="high-performance")
+    # Dawn's objects may be used from several threads only with this; wgpu-native's always may, and it has no such feature.
+    features = [name for name in ("implicit-device-synchronization",) if name in adapter.features]
+    return adapter.request_device_sync(required_features=features)
 
 
 if __name__ == "__main__":
