@@ -100,7 +100,7 @@ def open_device(package: str) -> Any:
     if not found["adapters"]:
         raise AdapterError(NO_ADAPTER)
     adapter = gpu.request_adapter_sync(power_preference="high-performance")
-    # Dawn's objects may be used from several threads only with this; wgpu-native's always may, and it has no such feature.
+    # Dawn's objects may be used from several threads only with this; wgpu-native's always may.
     features = [name for name in ("implicit-device-synchronization",) if name in adapter.features]
     return adapter.request_device_sync(required_features=features)
 
