@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup demo test test-long lint format results readme clean
+.PHONY: help setup demo test test-long fuzz lint format results readme clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -10,6 +10,7 @@ help:
 	@echo 'make demo       text from a real model, eager and replayed, side by side'
 	@echo 'make test       format, lint, types and the test suite (under 10 minutes on 2 cores)'
 	@echo 'make test-long  the tests that take minutes each'
+	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which'
 	@echo 'make results    measures on this machine, NAME=lavapipe names the files in spec_proposal/results'
 	@echo 'make readme     makes the tables of README.md from those files'
 	@echo 'make lint       format, lint and types only'
@@ -32,6 +33,9 @@ test: lint
 test-long: setup
 	@$(run) python -m llm fetch >/dev/null
 	@$(run) pytest -m long
+
+fuzz: setup
+	@$(run) python -m tests.fuzz --count $(or $(N),10000) --seed $(or $(SEED),0)
 
 lint: setup
 	@$(run) ruff format --check --quiet $(checked) || { echo 'lint: make format rewrites the files' >&2; exit 1; }

@@ -107,6 +107,21 @@ def endurance(output: str, replays: int, strategy: str, package: str, quiet: boo
     click.echo(json.dumps(report, indent=2) if output == "json" else markdown.endurance(report))
 
 
+@bench.command()
+@OUTPUT
+@click.option("-r", "--rounds", type=click.IntRange(min=1), default=30, show_default=True, help="Samples of each row.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the chain and of the order of the rows.")
+@ON
+@QUIET
+def checks(output: str, rounds: int, seed: int, package: str, quiet: bool) -> None:
+    """What a replay pays for validation, with 10 and with 100,000 nodes."""
+    from cmdgraph.bench import checks
+
+    with _progress("round", quiet) as progress:
+        report = checks.measure(adapters.open_device(package), rounds=rounds, seed=seed, progress=progress)
+    click.echo(json.dumps(report, indent=2) if output == "json" else checks.to_markdown(report))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command and gives its exit status."""
     # Before any driver starts: Mesa complains on stderr when this folder is not named.

@@ -69,15 +69,23 @@ class ValidationError(CommandGraphError, ValueError):
         rule: name of the rule in `cmdgraph.validation`, or None.
         anchor: anchor of the rule in the WebGPU specification, or None.
         node: index of the node within its graph, or None when it had none yet.
+        broken: names of all rules that the node breaks; `rule` is the first of them.
     """
 
     def __init__(
-        self, message: str, *, rule: str | None = None, anchor: str | None = None, node: int | None = None
+        self,
+        message: str,
+        *,
+        rule: str | None = None,
+        anchor: str | None = None,
+        node: int | None = None,
+        broken: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.rule = rule
         self.anchor = anchor
         self.node = node
+        self.broken = broken or (() if rule is None else (rule,))
 
 
 class ImplementationError(ValidationError):

@@ -110,12 +110,22 @@ class GroupLayout:
         return tuple(entries[b] for b in sorted(entries) if entries[b].dynamic)
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class PipelineLayoutRecord:
     """An explicit pipeline layout; ``layouts`` is None where it was made before the hooks were on."""
 
     layouts: tuple[GroupLayout | None, ...] | None
     immediate_size: int = 0
+
+    @cached_property
+    def needed(self) -> tuple[GroupLayout | None, ...] | None:
+        """The layouts without the empty ones: those count as none, so any bind group may be set there.
+
+        See https://www.w3.org/TR/webgpu/#dom-gpudevice-createpipelinelayout.
+        """
+        if self.layouts is None:
+            return None
+        return tuple(None if layout is None or layout.entries == {} else layout for layout in self.layouts)
 
 
 @frozen(eq=False, slots=False)
@@ -148,7 +158,7 @@ class PipelineRecord:
         None instead of a tuple where they are not known.
         """
         if self.layout is not None:
-            return self.layout.layouts
+            return self.layout.needed
         if self.used is None:
             return None
         count = 1 + max((d.group for d in self.used), default=-1)
@@ -174,6 +184,20 @@ class PipelineRecord:
     @cached_property
     def _elements(self) -> dict[tuple[int, int], str | None]:
         return {(d.group, d.binding): d.element for d in self.used or ()}
+
+    def needed_size(self, group: int, binding: int) -> int | None:
+        """The bytes that the shader needs at least of a buffer binding; None where that is not known."""
+        return self._sizes.get((group, binding))
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[int, int], int | None]:
+        return {(d.group, d.binding): d.size for d in self.used or ()}
+
+    @cached_property
+    def immediate_words(self) -> frozenset[int] | None:
+        """The offsets of the 4-byte words of immediates that a dispatch needs; None where they are not known."""
+        declarations = self.module.declarations
+        return None if declarations is None else declarations.immediate_words(self.entry_point)
 
     def _auto_layout(self, group: int) -> GroupLayout | None:
         assert self.used is not None

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from cmdgraph.errors import ValidationError
+from cmdgraph.liveness import destroyed_error, is_destroyed
 from cmdgraph.objects import Binding, GroupRecord, describe
 from cmdgraph.program import Node, Program
 from cmdgraph.tracking import record_of
@@ -21,6 +22,7 @@ def rebound(program: Program, buffers: dict[int, Any]) -> list[tuple[int, Node]]
 
     Raises:
         ValidationError: the implementation refuses a bind group with a new buffer.
+        DestroyedError: a bind group to be made again holds a destroyed buffer.
     """
     groups = {
         key: _regroup(program.device, record, buffers)
@@ -33,6 +35,13 @@ def rebound(program: Program, buffers: dict[int, Any]) -> list[tuple[int, Node]]
 
 def _regroup(device: Any, record: GroupRecord, buffers: dict[int, Any]) -> GroupRecord:
     bindings = tuple(_rebind(b, buffers) for b in record.bindings)
+    for binding in bindings:
+        if is_destroyed(binding.resource):  # another one than those that are replaced
+            raise destroyed_error(binding.resource, "rebind() would bind it again")
+        if binding.is_buffer and binding.size == 0:  # wgpu-native kills the process that asks for one
+            raise _refused(
+                record, f"binding {binding.binding} would be empty: {describe(binding.resource)} has no bytes"
+            )
     entries = [
         {
             "binding": b.binding,
@@ -43,12 +52,16 @@ def _regroup(device: Any, record: GroupRecord, buffers: dict[int, Any]) -> Group
     try:
         group = device.create_bind_group(label=record.group.label, layout=record.layout.native(), entries=entries)
     except Exception as error:
-        raise ValidationError(
-            f"rebind: {describe(record.group)} cannot be made with the new buffers: {str(error).strip()}",
-            rule="bind_group_creation",
-            anchor="#bind-group-creation",
-        ) from error
+        raise _refused(record, str(error).strip()) from error
     return record_of(group)
+
+
+def _refused(record: GroupRecord, why: str) -> ValidationError:
+    return ValidationError(
+        f"rebind: {describe(record.group)} cannot be made with the new buffers: {why}",
+        rule="bind_group_creation",
+        anchor="#bind-group-creation",
+    )
 
 
 def _rebind(binding: Binding, buffers: dict[int, Any]) -> Binding:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from attrs import field, frozen
+
+from cmdgraph.layouts import Layouts, Member, UnknownLayoutError
 
 __all__ = ["Declaration", "Module", "parse"]
 
@@ -37,7 +40,8 @@ class Declaration:
 
     ``kind`` is a WebGPU binding type: "uniform", "storage" (read_write), "read-only-storage", or "handle" for
     textures and samplers. ``element`` is the scalar that the buffer is made of ("f32", "i32", "u32", "f16"), or
-    None when it mixes several or is not a buffer.
+    None when it mixes several or is not a buffer. ``size`` is the number of bytes that a binding must have at least
+    (https://www.w3.org/TR/WGSL/#minimum-binding-size), or None where it is not known.
     """
 
     group: int
@@ -46,6 +50,7 @@ class Declaration:
     kind: str
     type: str
     element: str | None
+    size: int | None = None
 
 
 @frozen
@@ -55,7 +60,7 @@ class Module:
     declarations: tuple[Declaration, ...]
     entry_points: tuple[str, ...]
     _reached: dict[str, frozenset[str]] = field(alias="reached")
-    _immediates: frozenset[str] = field(alias="immediates", default=frozenset())
+    _immediates: dict[str, frozenset[int] | None] = field(alias="immediates", factory=dict)
 
     def used(self, entry_point: str | None) -> tuple[Declaration, ...] | None:
         """The declarations that `entry_point` reaches; None when there is no such compute entry point.
@@ -69,6 +74,23 @@ class Module:
         """Whether `entry_point` reads a ``var<immediate>``; True where that is not known."""
         names = self._names(entry_point)
         return names is None or not names.isdisjoint(self._immediates)
+
+    def immediate_words(self, entry_point: str | None) -> frozenset[int] | None:
+        """The offsets of the 4-byte words of immediates that must be set for `entry_point`; None where not known.
+
+        They are those of every ``var<immediate>`` that it reaches, without padding
+        (https://www.w3.org/TR/webgpu/#abstract-opdef-validate-immediate-data).
+        """
+        names = self._names(entry_point)
+        if names is None:
+            return None
+        words: set[int] = set()
+        for name, found in self._immediates.items():
+            if name in names:
+                if found is None:
+                    return None
+                words |= found
+        return frozenset(words)
 
     def _names(self, entry_point: str | None) -> frozenset[str] | None:
         if entry_point is None and len(self.entry_points) == 1:
@@ -160,6 +182,18 @@ def _declared(body: Sequence[str], at: int) -> tuple[int, str]:
     return at, body[at]
 
 
+def _member(tokens: Sequence[str]) -> Member:
+    """A struct's member from its tokens: attributes, a name, a colon, a type."""
+    attributes: dict[str, list[str]] = {}
+    at = 0
+    while tokens[at] == "@":
+        name, at = tokens[at + 1], at + 2
+        if tokens[at] == "(":
+            end = list(tokens).index(")", at)
+            attributes[name], at = list(tokens[at + 1 : end]), end + 1
+    return Member(list(tokens[at + 2 :]), attributes)
+
+
 class _Reader:
     """Walks the tokens of a module once, at module scope."""
 
@@ -167,18 +201,23 @@ class _Reader:
         self.tokens = tokens
         self.at = 0
         self.aliases: dict[str, list[str]] = {}
-        self.structs: dict[str, list[list[str]]] = {}
+        self.structs: dict[str, list[Member]] = {}
         self.constants: dict[str, list[str]] = {}
         self.variables: list[tuple[dict[str, list[str]], list[str], str, list[str]]] = []
         self.functions: dict[str, set[str]] = {}
         self.computes: list[str] = []
+        self._layouts = Layouts(self.aliases, self.structs, self._integer)
 
     def module(self) -> Module:
         while self.at < len(self.tokens):
             self._declaration()
         declarations = tuple(d for v in self.variables if (d := self._resource(*v)) is not None)
         reached = {name: frozenset(self._reach(name)) for name in self.computes}
-        immediates = frozenset(name for _, template, name, _ in self.variables if template == ["immediate"])
+        immediates = {
+            name: self._measured(self._layouts.words, kind)
+            for _, template, name, kind in self.variables
+            if template == ["immediate"]
+        }
         return Module(declarations, tuple(self.computes), reached, immediates)
 
     # -- module scope ---------------------------------------------------------------------------------------------
@@ -214,14 +253,14 @@ class _Reader:
 
     def _struct(self) -> None:
         name = self._next()
-        members: list[list[str]] = []
+        members: list[Member] = []
         member: list[str] = []
         depth = 0
         for token in [*self._brackets("{", "}"), ","]:
             depth += (token in "(<") - (token in ")>")
             if token == "," and depth == 0:
                 if ":" in member:
-                    members.append(member[member.index(":") + 1 :])
+                    members.append(_member(member))
                 member = []
             else:
                 member.append(token)
@@ -256,8 +295,16 @@ class _Reader:
         space = template[0] if template else "handle"
         if space == "storage":
             space = "storage" if "read_write" in template else "read-only-storage"
-        element = None if space == "handle" else self._element(kind)
-        return Declaration(group, binding, name, space, "".join(kind), element)
+        if space == "handle":
+            return Declaration(group, binding, name, space, "".join(kind), None)
+        size = self._measured(self._layouts.size, kind)
+        return Declaration(group, binding, name, space, "".join(kind), self._element(kind), size)
+
+    def _measured(self, measure: Callable[[Sequence[str]], Any], kind: Sequence[str]) -> Any:
+        try:
+            return measure(kind)
+        except (UnknownLayoutError, _UnknownError, IndexError):
+            return None
 
     def _integer(self, expression: Sequence[str], depth: int = 0) -> int:
         """The value of a literal or of a constant that is one; arithmetic is not followed."""
@@ -280,7 +327,7 @@ class _Reader:
         if word in self.aliases:
             return self._element(self.aliases[word], depth + 1)
         if word in self.structs:
-            elements = {self._element(member, depth + 1) for member in self.structs[word]}
+            elements = {self._element(member.kind, depth + 1) for member in self.structs[word]}
             return elements.pop() if len(elements) == 1 else None
         if short := _SHORT_TYPE.match(word):
             return _SHORT[short.group(1)]

@@ -1,55 +1,42 @@
 """Puts the tables of README.md in place, made from the JSON files of spec_proposal/results; `--check` only compares.
 
-A table stands between `<!-- results: EXPERIMENT -->` and `<!-- end -->`, one for each file of that experiment.
+A table stands between `<!-- results: NAME -->` and `<!-- end -->` and is made from NAME.json.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import sys
 from pathlib import Path
 
 import llm.bench
 from cmdgraph.bench import markdown
+from scripts.sections import filled, put
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "spec_proposal" / "results"
-RENDERERS = {"decode": llm.bench.to_markdown, "strategies": markdown.strategies}
+RENDERERS = {"decode": llm.bench.to_markdown, "endurance": markdown.endurance, "strategies": markdown.strategies}
 
 
-def tables(experiment: str) -> str:
-    """All results of one experiment as Markdown, real adapters first.
+def table(name: str) -> str:
+    """One result as Markdown.
 
     Raises:
         SystemExit: there is no such result.
     """
-    reports = [json.loads(path.read_text()) for path in sorted(RESULTS.glob(f"{experiment}-*.json"))]
-    if not reports:
-        raise SystemExit(f"readme: no {RESULTS.relative_to(ROOT)}/{experiment}-*.json; make results measures them")
-    reports.sort(key=lambda report: report["environment"]["software_adapter"])
-    return "\n\n".join(RENDERERS[experiment](report) for report in reports)
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        raise SystemExit(f"readme: no {path.relative_to(ROOT)}; make results measures it")
+    report = json.loads(path.read_text())
+    return RENDERERS[report["experiment"]](report)
 
 
 def rendered(text: str) -> str:
     """`text` with every table made anew."""
-    return re.sub(
-        r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)",
-        lambda match: f"{match[1]}\n{tables(match[2])}\n\n{match[3]}",
-        text,
-        flags=re.DOTALL,
-    )
+    return filled(text, table, "results: ")
 
 
 def main() -> None:
-    readme = ROOT / "README.md"
-    before = readme.read_text()
-    after = rendered(before)
-    if "--check" in sys.argv[1:]:
-        if after != before:
-            raise SystemExit("readme: the tables differ from spec_proposal/results; make readme writes them")
-    else:
-        readme.write_text(after)
+    put(ROOT / "README.md", rendered, "make readme")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,22 @@ def bind_group_of_another_device(kit: Kit) -> Model:
     return lambda: kit.run(pipeline, group)
 
 
+@_case("same_device", "node 1 set_pipeline: ", "belongs to another device")
+def pipeline_of_another_device_that_is_not_used(kit: Kit) -> Model:
+    foreign, pipeline = _stranger(kit).kernel(INC), kit.kernel(INC)
+    group = kit.group(pipeline, kit.buffer([0] * 4))
+
+    def use(encoder: Any) -> None:
+        compute = encoder.begin_compute_pass()
+        compute.set_pipeline(foreign)
+        compute.set_pipeline(pipeline)
+        compute.set_bind_group(0, group)
+        compute.dispatch_workgroups(1)
+        compute.end()
+
+    return _encoding(kit, use)
+
+
 # -- workgroups ------------------------------------------------------------------------------------------------------
 
 
@@ -203,6 +219,51 @@ def dynamic_offset_past_the_end(kit: Kit) -> Model:
 @_case("dynamic_offsets", f"dynamic offset {2**32 - 256} of")
 def dynamic_offset_near_the_end_of_u32(kit: Kit) -> Model:
     return _offsets(kit, 2**32 - 256)
+
+
+@_case("dynamic_offsets", "node 1 set_bind_group: ", "has 1 bindings with a dynamic offset, but 0 offsets")
+def dynamic_offset_missing_in_a_group_that_is_replaced(kit: Kit) -> Model:
+    entry = {"binding": 0, "visibility": 4, "buffer": {"type": "storage", "has_dynamic_offset": True}}
+    dynamic, pipeline = kit.explicit(INC, [entry]), kit.kernel(INC)
+    wrong = kit.group(dynamic, {"buffer": kit.buffer(size=512), "offset": 0, "size": 256})
+    group = kit.group(pipeline, kit.buffer([0] * 4))
+
+    def use(encoder: Any) -> None:
+        compute = encoder.begin_compute_pass()
+        compute.set_pipeline(pipeline)
+        compute.set_bind_group(0, wrong)
+        compute.set_bind_group(0, group)
+        compute.dispatch_workgroups(1)
+        compute.end()
+
+    return _encoding(kit, use)
+
+
+# -- sizes of bindings ------------------------------------------------------------------------------------------------
+
+
+def small_binding(kit: Kit, kind: str, size: int = 16) -> Model:
+    """minBindingSize is 0 in the layout, so the size is looked at when it is dispatched."""
+    code = INC.replace("array<f32>", kind)
+    pipeline = kit.explicit(code, [{"binding": 0, "visibility": 4, "buffer": {"type": "storage"}}])
+    group = kit.group(pipeline, kit.buffer(label="small", size=size, usage=STORAGE))
+    return lambda: kit.run(pipeline, group)
+
+
+@_case("binding_sizes", "@group(0) @binding(0) binds 16 bytes of", 'buffer "small"', "needs at least 256")
+def binding_below_the_size_of_an_array(kit: Kit) -> Model:
+    return small_binding(kit, "array<f32, 64>")
+
+
+@_case("binding_sizes", "binds 12 bytes of", "needs at least 16")
+def binding_below_one_element_of_a_runtime_array(kit: Kit) -> Model:
+    code = (
+        "@group(0) @binding(0) var<storage, read_write> b: array<vec4f>; "
+        "@compute @workgroup_size(1) fn main(@builtin(global_invocation_id) id: vec3u) { b[id.x] = vec4f(); }"
+    )
+    pipeline = kit.explicit(code, [{"binding": 0, "visibility": 4, "buffer": {"type": "storage"}}])
+    group = kit.group(pipeline, kit.buffer(size=12, usage=STORAGE))
+    return lambda: kit.run(pipeline, group)
 
 
 # -- usage -----------------------------------------------------------------------------------------------------------

@@ -1,18 +1,20 @@
 """Runs code that could abort the interpreter in a process of its own, and says how it ended.
 
-`run` is for one snippet. `Outcomes` is for many small cases: they share a process, each on a fresh device; when one of
-them kills the process, the cases after it go on in the next.
+`run` is for one snippet. `Outcomes` is for many small cases: they share a process, each on a fresh device unless it
+says that it leaves the device as it was (``shared``); when one of them kills the process, the cases after it go on in
+the next. Cases of which that is expected (``fatal``) run in a fork.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -83,14 +85,37 @@ def _main(module: str, package: str, setting: str, *names: str) -> None:
     cases: dict[str, Callable[..., Any]] = {case.__name__: case for case in import_module(module).CASES}
     from tests.kit import Kit, open_device
 
+    import_module(package)
+    fatal = [name for name in names if getattr(cases[name], "fatal", False)]
+    for name in fatal:  # before this process has a device: then it can be forked, which is quicker than a new one
+        _in_a_fork(name, lambda name=name: cases[name](Kit(open_device(package)), setting))
+    common = cache(lambda: Kit(open_device(package)))
     for name in names:
-        try:
-            cases[name](Kit(open_device(package)), setting)
-        except Exception as error:  # every way to end is an answer
-            answer = {"error": type(error).__name__, "text": f"{error}\n{_frames(error)}"}
-        else:
-            answer = {"error": "", "text": ""}
-        print(json.dumps({"case": name, **answer}), flush=True)
+        if name not in fatal:
+            shared = getattr(cases[name], "shared", False)
+            kit = common() if shared else Kit(open_device(package))
+            _tell(name, lambda name=name, kit=kit: cases[name](kit, setting))
+
+
+def _tell(name: str, call: Callable[[], object]) -> None:
+    """Prints how a case ends."""
+    try:
+        call()
+    except Exception as error:  # every way to end is an answer
+        answer = {"error": type(error).__name__, "text": f"{error}\n{_frames(error)}"}
+    else:
+        answer = {"error": "", "text": ""}
+    print(json.dumps({"case": name, **answer}), flush=True)
+
+
+def _in_a_fork(name: str, call: Callable[[], object]) -> None:
+    child = os.fork()
+    if child == 0:
+        _tell(name, call)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        print(json.dumps({"case": name, "error": "abort", "text": f"return code {status}"}), flush=True)
 
 
 def _panic(text: str) -> str:

@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[1]
 # Lowest first; a module may import from its own floor and from those below.
 FLOORS = [
     {"errors"},
-    {"wgsl", "objects", "program"},
+    {"layouts", "wgsl", "objects", "program"},
     {"tracking", "liveness", "backends"},
     {"validation", "hazards", "rebinding", "recording", "_setup"},
     {"replay", "native"},
     {"container", "contents", "view"},
     {"graph"},
-    {"capture", "guarding"},
+    {"capture", "guarding", "graphed"},
     {"bench", "adapters", "cli", "__main__"},
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
@@ -27,7 +27,7 @@ FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 USERS_OF_THE_PACKAGE = {"bench", "adapters", "cli", "__main__"}
 
 # Files of the workload that compare eager calls with a graph; all others are what users write today.
-COMMAND_FILES = {"cli.py", "bench.py", "demo.py", "strategies.py", "__main__.py"}
+COMMAND_FILES = {"cli.py", "bench.py", "demo.py", "report.py", "strategies.py", "torch_rows.py", "__main__.py"}
 
 MODULES = sorted((ROOT / "cmdgraph").rglob("*.py"))
 

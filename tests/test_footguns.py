@@ -8,15 +8,22 @@ Silent:
   * an eager write to a buffer that the graph writes itself is lost
   * objects made during a capture (buffers, pipelines) are made once, not at every replay
   * a buffer mapped at creation and written before the capture is not a node; nor is create_buffer_with_data
+  * a bind group that was set and no dispatch uses is dropped, so its buffers may be destroyed
+  * wgpu-native forgets immediates when the pipeline changes; a replay keeps them, as the specification has it
+An error that eager code on wgpu-native does not give:
+  * writable bindings that overlap, and immediates that are read and were not set
 An error, but late:
   * `map_async` of an executing capture is not a node: a replay does not map
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from tests.kit import ADD1, INC, READBACK, STORAGE, Kit, captured
+import numpy as np
+import pytest
+
+from tests.kit import ADD1, IMMEDIATE, INC, READBACK, STORAGE, Kit, captured, open_device
 
 
 def test_a_saved_write_buffer_runs_at_once_and_is_not_recorded(kit: Kit) -> None:
@@ -114,3 +121,54 @@ def test_a_replay_does_not_map_what_the_capture_mapped(kit: Kit) -> None:
     graph.replay(wait=True)
 
     assert out.map_state == "unmapped"
+
+
+def test_a_group_that_no_dispatch_uses_is_dropped(kit: Kit) -> None:
+    used, unused = kit.buffer([0] * 4), kit.buffer([0] * 4)
+    pipeline = kit.kernel(INC)
+    groups = [kit.group(pipeline, buffer) for buffer in (unused, used)]
+
+    def model() -> None:
+        encoder = kit.device.create_command_encoder()
+        compute = encoder.begin_compute_pass()
+        compute.set_pipeline(pipeline)
+        for group in groups:
+            compute.set_bind_group(0, group)
+        compute.dispatch_workgroups(4)
+        compute.end()
+        kit.submit(encoder.finish())
+
+    graph = captured(kit.device, model)
+    unused.destroy()
+    graph.replay()  # the same calls made eagerly are refused, or kill the process
+
+    assert kit.read(used) == [1] * 4
+
+
+def test_immediates_outlive_another_pipeline_in_a_replay_only(device: Any) -> None:
+    if "immediates" not in device.adapter.features:
+        pytest.skip("the adapter has no immediates")
+    kit = Kit(open_device("wgpu", ["immediates"], {"max-immediate-size": 64}))
+    out = kit.buffer([0] * 4)
+    entries = [{"binding": 1, "visibility": 4, "buffer": {"type": "storage"}}]
+    pipeline, other = kit.explicit(IMMEDIATE, entries, immediate_size=8), kit.kernel(INC)
+    group = kit.device.create_bind_group(
+        layout=pipeline.get_bind_group_layout(0), entries=[{"binding": 1, "resource": {"buffer": out}}]
+    )
+
+    def model() -> None:
+        encoder = kit.device.create_command_encoder()
+        compute = encoder.begin_compute_pass()
+        compute.set_pipeline(pipeline)
+        compute.set_immediates(0, np.array([1, 2], np.float32), 0, 8)
+        compute.set_pipeline(other)
+        compute.set_pipeline(pipeline)
+        compute.set_bind_group(0, group)
+        compute.dispatch_workgroups(1)
+        compute.end()
+        kit.submit(encoder.finish())
+
+    model()
+    assert kit.read(out)[0] == 0  # wished: 3
+    captured(kit.device, model).replay()
+    assert kit.read(out)[0] == 3

@@ -119,11 +119,16 @@ def _bad(kit: Kit) -> dict[str, tuple[Any, type[Exception], str]]:
             cmdgraph.ValidationError,
             "rebind|another device",
         ),
+        "empty": (
+            kit.device.create_buffer(size=0, usage=STORAGE, label="new"),  # wgpu-native kills the process that binds it
+            cmdgraph.ValidationError,
+            'binding 0 would be empty: buffer "new" has no bytes',
+        ),
         "conflict": (None, cmdgraph.ValidationError, "is read at .* and may be written at"),
     }
 
 
-@pytest.mark.parametrize("case", ["without usage", "too small", "other device", "conflict"])
+@pytest.mark.parametrize("case", ["without usage", "too small", "other device", "empty", "conflict"])
 def test_a_bad_buffer_changes_nothing(kit: Kit, way: Way, case: str) -> None:
     x, y, kept = kit.buffer([1] * 4, "x"), kit.buffer(label="y"), kit.buffer()
     inc, add = kit.call(INC, x), kit.call(ADD1, x, y)
@@ -184,3 +189,40 @@ def test_textures_stay_bound_when_a_buffer_is_rebound(kit: Kit, way: Way) -> Non
     texture.destroy()
     with pytest.raises(cmdgraph.DestroyedError, match="texture"):
         graph.replay()
+
+
+def test_a_group_that_holds_another_destroyed_buffer_cannot_be_made_again(kit: Kit) -> None:
+    x, y = kit.buffer([1] * 4, "x"), kit.buffer(label="y")
+    graph = captured(kit.device, kit.call(ADD1, x, y))
+    y.destroy()
+
+    with pytest.raises(cmdgraph.DestroyedError, match='buffer "y" was destroyed; rebind'):
+        graph.rebind({x: kit.buffer([2] * 4)})
+    graph.rebind({x: kit.buffer([2] * 4), y: (new := kit.buffer())})
+    graph.replay()
+
+    assert kit.read(new) == [3] * 4
+
+
+def test_a_dynamic_offset_past_the_end_of_the_new_buffer_is_refused(kit: Kit) -> None:
+    entry = {"binding": 0, "visibility": 4, "buffer": {"type": "storage", "has_dynamic_offset": True}}
+    pipeline = kit.explicit(INC, [entry])
+    old = kit.buffer([0] * 192)
+    group = kit.group(pipeline, {"buffer": old, "offset": 0, "size": 256})
+
+    def model() -> None:
+        encoder = kit.device.create_command_encoder()
+        compute = encoder.begin_compute_pass()
+        compute.set_pipeline(pipeline)
+        compute.set_bind_group(0, group, [512])
+        compute.dispatch_workgroups(1)
+        compute.end()
+        kit.submit(encoder.finish())
+
+    graph = captured(kit.device, model)
+
+    with pytest.raises(cmdgraph.ValidationError, match="node 0 .*dynamic offset 512 .* reaches past the end") as caught:
+        graph.rebind({old: kit.buffer([0] * 128)})
+    assert caught.value.rule == "dynamic_offsets"
+    graph.replay()
+    assert kit.read(old)[128] == 1

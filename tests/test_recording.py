@@ -201,7 +201,7 @@ BUFFER = GPUBuffer(16, "b")
     ],
 )
 def test_the_bytes_of_a_write(data: Any, start: int, size: int | None, expected: bytes) -> None:
-    assert written_bytes(BUFFER, 0, data, start, size) == expected
+    assert written_bytes(BUFFER, 0, data, start, size)[0] == expected
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import cmdgraph
+from cmdgraph.objects import PipelineLayoutRecord
 from cmdgraph.tracking import record_of
 from tests import subprocesses
 from tests.kit import ADD1, INC, STORAGE, UNIFORM, Kit, captured, use
@@ -227,3 +228,33 @@ def test_importing_cmdgraph_loads_no_implementation() -> None:
     told = subprocesses.run("import sys, cmdgraph; print([m for m in sys.modules if m.startswith('wgpu')])")
 
     assert told.strip() == "[]"
+
+
+def test_a_layout_of_textures_is_known_with_its_settings(kit: Kit) -> None:
+    entries = [
+        {"binding": 0, "visibility": "COMPUTE | FRAGMENT", "texture": {"sample_type": "float"}},
+        {"binding": 1, "visibility": 4, "sampler": {"type": "filtering"}},
+        {"binding": 2, "visibility": 4, "storage_texture": {"format": "r32float", "access": "write-only"}},
+        {"binding": 3, "visibility": 4, "storage_texture": {"format": "r32float", "access": "read-only"}},
+    ]
+    found = record_of(kit.device.create_bind_group_layout(entries=entries)).entries
+
+    assert [entry.kind for entry in found.values()] == ["texture", "sampler", "storage-texture", "storage-texture"]
+    assert [entry.writes for entry in found.values()] == [False, False, True, False]
+    assert found[0].visibility == 6
+    assert found[0].detail == (("sample_type", "float"),)
+
+
+def test_what_is_not_known_of_an_object_is_an_error_that_says_why(kit: Kit) -> None:
+    """Here in this process; see the tests with another order of imports for the whole way."""
+    pipeline = kit._kernel(INC)
+    del pipeline._cmdgraph_record
+
+    with pytest.raises(cmdgraph.UnknownObjectError, match="was made before cmdgraph was imported"):
+        record_of(pipeline)
+    layout = pipeline.get_bind_group_layout(0)  # as of a render pipeline: nothing is noted
+    assert not hasattr(layout, "_cmdgraph_record")
+
+
+def test_a_pipeline_layout_made_before_the_hooks_needs_nothing_that_is_known() -> None:
+    assert PipelineLayoutRecord(None).needed is None

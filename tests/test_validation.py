@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +13,9 @@ import cmdgraph
 from cmdgraph import validation
 from cmdgraph.errors import ValidationError
 from tests import invalid_cases
+from tests.cts.common import in_pass
 from tests.invalid_cases import TWO_OUT, Case
-from tests.kit import ADD1, IMMEDIATE, INC, INDIRECT, OUT, STORAGE, Kit, captured, open_device
+from tests.kit import ADD1, IMMEDIATE, INC, INDIRECT, OUT, STORAGE, TEXTURE, Kit, captured, open_device
 from tests.subprocesses import Outcomes
 
 _eager: dict[str, Outcomes] = {}
@@ -63,14 +66,35 @@ def test_an_executing_capture_refuses_it_before_the_call(kit: Kit, case: Case) -
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {rule.name for rule in validation.RULES} == {case.rule for case in invalid_cases.CASES}
+    """Immediates need a device of their own: see the tests of immediates below."""
+    cases = {case.rule for case in invalid_cases.CASES}
+
+    assert {rule.name for rule in validation.RULES} == cases | {"immediates_set"}
+
+
+def test_every_rule_says_what_it_says() -> None:
+    for rule in (*validation.RULES, *validation.ELSEWHERE):
+        assert rule.summary.endswith("."), rule.name
+        assert "\n" not in rule.summary
+
+
+def test_what_is_proved_elsewhere_names_code_that_exists(device: Any) -> None:
+    """Dotted names of cmdgraph resolve, and so do the methods of wgpu-py."""
+    for rule in validation.ELSEWHERE:
+        if not rule.by.startswith("cmdgraph."):
+            owner, _, name = rule.by.partition(".")
+            assert hasattr(getattr(importlib.import_module(type(device).__module__), owner), name), rule.name
+            continue
+        assert callable(pkgutil.resolve_name(rule.by)), rule.name
 
 
 def test_every_rule_cites_the_specification_once() -> None:
     names = [rule.name for rule in validation.RULES]
 
     assert len(set(names)) == len(names)
-    assert all(rule.anchor.startswith("#") for rule in validation.RULES)
+    names += [rule.name for rule in validation.ELSEWHERE]
+    assert len(set(names)) == len(names)
+    assert all(rule.anchor.startswith("#") for rule in (*validation.RULES, *validation.ELSEWHERE))
 
 
 # -- what is allowed -------------------------------------------------------------------------------------------------
@@ -193,11 +217,8 @@ def test_what_is_allowed_passes_and_replays(kit: Kit, way: tuple[str, str], make
 
 
 def _small_binding(kit: Kit) -> Callable[[], None]:
-    """minBindingSize 0 in the layout: the size is checked at the dispatch."""
-    code = INC.replace("array<f32>", "array<f32, 64>")
-    pipeline = kit.explicit(code, [{"binding": 0, "visibility": 4, "buffer": {"type": "storage"}}])
-    group = kit.group(pipeline, kit.buffer([0] * 4, "small"))
-    return lambda: kit.run(pipeline, group)
+    """A size that the reader of WGSL does not work out: the implementation does."""
+    return invalid_cases.small_binding(kit, "array<f32, 8 * 8>")
 
 
 def test_a_binding_below_the_size_that_the_shader_needs_is_refused_with_its_node(kit: Kit) -> None:
@@ -244,16 +265,17 @@ def _immediate_pass(kit: Kit, pipeline: Any, group: Any, *values: tuple[int, byt
     return use
 
 
-@pytest.mark.parametrize("given", [(), ((0, bytes(4)),), ((4, bytes(4)),)], ids=["none", "first half", "second half"])
-def test_immediates_that_are_not_set_are_treated_as_in_eager_code(immediate_kit: Kit, given: Any) -> None:
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [((), 0), (((0, bytes(4)),), 4), (((4, bytes(4)),), 0), (((8, bytes(4)),), 0)],
+    ids=["none", "first half", "second half", "only beyond"],
+)
+def test_immediates_that_the_pipeline_reads_and_nobody_set_are_refused(
+    immediate_kit: Kit, given: Any, missing: int
+) -> None:
     """Also when another pass, which a replay merges with this one, did set them."""
     kit = immediate_kit
-    out = kit.buffer([0] * 4, "out")
-    entries = [{"binding": 1, "visibility": 4, "buffer": {"type": "storage"}}]
-    pipeline = kit.explicit(IMMEDIATE, entries, immediate_size=8)
-    group = kit.device.create_bind_group(
-        layout=pipeline.get_bind_group_layout(0), entries=[{"binding": 1, "resource": {"buffer": out}}]
-    )
+    pipeline, group = _immediate_pipeline(kit)
     all_set = _immediate_pass(kit, pipeline, group, (0, b"\0\0\x80\x3f\0\0\x80\x3f"))
     incomplete = _immediate_pass(kit, pipeline, group, *given)
 
@@ -263,23 +285,29 @@ def test_immediates_that_are_not_set_are_treated_as_in_eager_code(immediate_kit:
             use(encoder)
             kit.submit(encoder.finish())
 
-    eager: Any
-    try:
-        model()
-    except Exception:
-        eager = "refused"
-    else:
-        eager = kit.read(out)
-    kit.write(out, [0] * 4)
-    replayed: Any
-    try:
-        captured(kit.device, model).replay()
-    except cmdgraph.ValidationError:
-        replayed = "refused"
-    else:
-        replayed = kit.read(out)
+    with pytest.raises(ValidationError, match=f"node 1 .*reads the immediates at byte {missing}") as caught:
+        captured(kit.device, model)
+    assert caught.value.rule == "immediates_set"
 
-    assert replayed == eager
+
+def test_dawn_refuses_immediates_that_are_not_set_too(dawn_device: Any) -> None:
+    """wgpu-native 29 takes them as zeros; see spec_proposal/validation.md."""
+    kit = Kit(dawn_device)
+    pipeline, group = _immediate_pipeline(kit)
+    use = _immediate_pass(kit, pipeline, group, (0, bytes(4)))
+    encoder = kit.device.create_command_encoder()
+    use(encoder)
+
+    with pytest.raises(Exception, match="Required immediate data at offset 4 was not set"):
+        encoder.finish()
+
+
+def _immediate_pipeline(kit: Kit) -> tuple[Any, Any]:
+    entries = [{"binding": 1, "visibility": 4, "buffer": {"type": "storage"}}]
+    pipeline = kit.explicit(IMMEDIATE, entries, immediate_size=8)
+    layout = pipeline.get_bind_group_layout(0)
+    bound = [{"binding": 1, "resource": {"buffer": kit.buffer([0] * 4, "out")}}]
+    return pipeline, kit.device.create_bind_group(layout=layout, entries=bound)
 
 
 def test_immediates_of_one_pipeline_do_not_reach_the_next(immediate_kit: Kit) -> None:
@@ -319,3 +347,47 @@ def test_what_is_used_of_two_implementations_is_told_apart(device: Any, dawn_dev
 
     with pytest.raises(ValidationError, match='buffer "from Dawn" belongs to another device'):
         captured(device, lambda: native.copy(buffer, native.buffer(usage=STORAGE)))
+
+
+@pytest.mark.parametrize(("offsets", "refused"), [((0, 256), False), ((256, 0), False), ((256, 256), True)])
+def test_dynamic_offsets_decide_whether_ranges_overlap(kit: Kit, offsets: tuple[int, int], refused: bool) -> None:
+    kind = {"type": "storage", "has_dynamic_offset": True}
+    pipeline = kit.explicit(TWO_OUT, [{"binding": n, "visibility": 4, "buffer": kind} for n in range(2)])
+    shared = kit.buffer(size=512)
+    group = kit.group(pipeline, *({"buffer": shared, "offset": 0, "size": 256} for _ in range(2)))
+
+    def use(compute: Any) -> None:
+        compute.set_pipeline(pipeline)
+        compute.set_bind_group(0, group, list(offsets))
+        compute.dispatch_workgroups(1)
+
+    encode = in_pass(kit, use)
+    if not refused:
+        captured(kit.device, lambda: kit.submit(*encode())).replay(wait=True)
+        return
+    with pytest.raises(ValidationError, match=r"\(256..512\) and .* \(256..512\) overlap") as caught:
+        captured(kit.device, lambda: kit.submit(*encode()))
+    assert caught.value.rule == "writable_aliasing"
+    assert caught.value.broken == ("writable_aliasing",)
+
+
+def test_every_broken_rule_is_told(kit: Kit) -> None:
+    pipeline = kit.kernel(ADD1)
+    x = kit.buffer([0] * 4)
+    group = kit.group(pipeline, x, x)
+
+    with pytest.raises(ValidationError) as caught:
+        captured(kit.device, lambda: kit.run(pipeline, group, count=1 << 20))
+    assert caught.value.rule == "workgroup_counts"
+    assert caught.value.broken == ("workgroup_counts", "usage_scope")
+
+
+def test_textures_beside_buffers_are_left_to_the_implementation(kit: Kit) -> None:
+    texture, out = kit.texture(), kit.buffer([0] * 4)
+    code = TEXTURE.replace("@group(0) @binding(1)", "@group(1) @binding(0)")
+    pipeline = kit.kernel(code)
+    groups = kit.group(pipeline, texture.create_view()), kit.group(pipeline, out, index=1)
+
+    captured(kit.device, lambda: kit.run(pipeline, *groups, count=1)).replay()
+
+    assert kit.read(out)[0] == 0.5

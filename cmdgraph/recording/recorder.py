@@ -128,11 +128,16 @@ class EncoderRecorder:
             ValidationError: it breaks a rule; the encoder is broken from now on.
         """
         try:
-            validation.require(node, self.device, len(self.before) + len(self.nodes))
+            validation.require(node, self.device, self.next)
         except ValidationError:
             self.state = "broken"
             raise
         self.nodes.append(node)
+
+    @property
+    def next(self) -> int:
+        """The index of the next node."""
+        return len(self.before) + len(self.nodes)
 
     def broken(self, error: Exception) -> Exception:
         self.state = "broken"
@@ -162,7 +167,9 @@ class PassRecorder:
 
     def set_pipeline(self, pipeline: Any) -> None:
         self._expect_open("set_pipeline")
-        self.pipeline = self._record(pipeline)
+        record = self._record(pipeline)
+        self._require_set("set_pipeline", pipeline)
+        self.pipeline = record
 
     def set_bind_group(self, index: int, group: Any, offsets: Sequence[int]) -> None:
         self._expect_open("set_bind_group")
@@ -176,11 +183,13 @@ class PassRecorder:
                     caller(self.groups),
                 )
             )
+        bound = None
+        if group is not None:
+            bound = BoundGroup(self._record(group), tuple(map(operator.index, offsets)))
+            self._require_set("set_bind_group", group, bound, index)
         while len(self.bound) <= index:
             self.bound.append(None)
-        self.bound[index] = (
-            None if group is None else BoundGroup(self._record(group), tuple(map(operator.index, offsets)))
-        )
+        self.bound[index] = bound
 
     def set_immediates(self, offset: int, data: bytes) -> None:
         self._expect_open("set_immediates")
@@ -244,6 +253,13 @@ class PassRecorder:
             text = "pop_debug_group() without a push_debug_group() in this pass"
             raise self.encoder.broken(validation.refusal("debug_groups", text, caller()))
         self.groups = self.groups[:-1]
+
+    def _require_set(self, call: str, obj: Any, bound: BoundGroup | None = None, at: int = 0) -> None:
+        encoder = self.encoder
+        try:
+            validation.require_set(call, obj, bound, at, encoder.device, encoder.next, caller(self.groups))
+        except ValidationError as error:
+            raise encoder.broken(error) from None
 
     def _record(self, obj: Any) -> Any:
         try:
