@@ -17,27 +17,22 @@ import wgpu
 # Before any bind group is made: what a bind group holds is noted when it is created.
 from cmdgraph import CommandGraphError
 from llm import bench as experiment
+from llm import check as checks
+from llm import torch_rows, tune
 from llm.assets import ensure_model
 from llm.demo import run_demo
-from llm.device import first_line
-from llm.errors import LLMError, UsageError
+from llm.device import first_line, open_device
+from llm.errors import LLMError
 from llm.generate import Generation
-from llm.loading import DEFAULT_MODEL, load_model
+from llm.loading import DEFAULT_PLAN, load_model, open_source
+from llm.options import Choice, model_options, names, tokens_option
 from llm.plans import PLANS
-from llm.strategies import STRATEGIES, runner
+from llm.sampling import Sampling
+from llm.store import WeightStore
+from llm.strategies import AHEAD, STRATEGIES, runner
 
-MODEL = click.option(
-    "--model", default=DEFAULT_MODEL, show_default=True, help=f"{DEFAULT_MODEL}, or the path of a GGUF file."
-)
-CONTEXT = click.option(
-    "--context", type=click.IntRange(min=1), default=None, help="Positions that the cache has room for."
-)
-PLAN = click.option("--plan", type=click.Choice(sorted(PLANS)), default="unfused", show_default=True)
-
-
-def tokens_option(default: int) -> Any:
-    """How many tokens a command makes."""
-    return click.option("--tokens", type=click.IntRange(min=1), default=default, show_default=True)
+PLAN = click.option("--plan", type=click.Choice(list(PLANS)), default=DEFAULT_PLAN, show_default=True)
+PLAN_LIST = click.option("--plan", default="unfused,paper,fused", show_default=True, help="Comma-separated.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -54,78 +49,171 @@ def fetch() -> None:
 @cli.command()
 @click.argument("prompt")
 @tokens_option(128)
-@click.option("--strategy", type=click.Choice(STRATEGIES), default="single-pass", show_default=True)
-@click.option("--chat/--no-chat", default=True, show_default=True, help="Answer the prompt, or go on from it.")
-@MODEL
+@click.option("--strategy", type=click.Choice(STRATEGIES), default=AHEAD, show_default=True)
+@click.option(
+    "--steps-per-submit", type=click.IntRange(1, 64), default=1, show_default=True, help="Steps that one submit holds."
+)
+@click.option(
+    "--chat/--no-chat", default=None, help="Answer the prompt (the default where there is a template), or go on."
+)
+@click.option("--temperature", type=float, default=0.0, show_default=True, help="0: always the most likely token.")
+@click.option("--top-k", type=int, default=0, show_default=True, help="Draw among so many; 0: among all.")
+@click.option("--top-p", type=float, default=1.0, show_default=True, help="Draw among the fewest that hold this mass.")
+@click.option("--seed", type=int, default=0, show_default=True)
 @PLAN
-@CONTEXT
-def generate(prompt: str, tokens: int, strategy: str, chat: bool, model: str, plan: str, context: int | None) -> None:
-    """Write on from PROMPT, greedily."""
-    loaded = load_model(model, plan=plan, max_context=context)
+@model_options
+def generate(
+    choice: Choice,
+    prompt: str,
+    tokens: int,
+    strategy: str,
+    steps_per_submit: int,
+    chat: bool | None,
+    temperature: float,
+    top_k: int,
+    top_p: float,
+    seed: int,
+    plan: str,
+) -> None:
+    """Write on from PROMPT."""
+    loaded = choice.load(plan, Sampling(temperature, top_k, top_p, seed))
+    if loaded.source.remark:
+        click.echo(f"{loaded.source.title}: the text means nothing", err=True)
+    chat = bool(loaded.tokenizer.chat_template) if chat is None else chat
     ids = loaded.tokenizer.encode(loaded.tokenizer.chat_prompt(prompt) if chat else prompt)
-    with runner(loaded.model, strategy) as run:
-        generation = Generation(loaded.model, ids, tokens, loaded.tokenizer.stop_tokens, run.step)
+    with runner(loaded.model, strategy, per_submit=steps_per_submit) as run:
+        told = _tell_prefill if sys.stderr.isatty() else None
+        generation = Generation(loaded.model, run, ids, tokens, loaded.tokenizer.stop_tokens, told)
         start = time.perf_counter()
+        first = start
         try:
-            for piece in loaded.tokenizer.stream(generation):
+            for number, piece in enumerate(loaded.tokenizer.stream(generation)):
+                first = time.perf_counter() if number == 0 else first
                 click.echo(piece, nl=False)
+                sys.stdout.flush()
         except KeyboardInterrupt:
             click.echo()  # the error begins a line
             raise
         click.echo()
-        seconds = time.perf_counter() - start
+        seconds = time.perf_counter() - first
+    speed = max(0, generation.steps - 1) / seconds if seconds > 0 else 0.0
     click.echo(
-        f"{generation.steps} steps in {seconds:.1f} s, {1e3 * seconds / generation.steps:.0f} ms a step; "
-        f"{strategy}: {run.dispatches} dispatches, {run.submits} submits a step; "
+        f"{len(ids)} tokens of prompt and the first one in {first - start:.2f} s, then {speed:.1f} tokens/s; "
+        f"{plan}, {strategy}: {run.dispatches} dispatches, {run.submits} submits a step; "
         f"stopped by: {generation.stop_reason}",
         err=True,
     )
 
 
 @cli.command()
-@MODEL
-@PLAN
 @click.option("--strategies", default=",".join(STRATEGIES), show_default=True, help="Comma-separated.")
 @tokens_option(16)
-@CONTEXT
+@click.option("--rounds", type=click.IntRange(min=1), default=experiment.ROUNDS, show_default=True)
+@click.option("--prefill", type=click.IntRange(min=0), default=0, help="Time a prompt of so many tokens too.")
+@click.option("--depth", type=click.IntRange(min=0), default=0, help="Begin behind so many made-up tokens.")
+@click.option("--steps-per-submit", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option("--torch", "with_torch", is_flag=True, help="Rows of PyTorch on CUDA, eager and by a CUDA graph.")
 @click.option("-o", "--output", type=click.Choice(["md", "json"]), default="md", show_default=True)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
-def bench(model: str, plan: str, strategies: str, tokens: int, context: int | None, output: str, quiet: bool) -> None:
-    """Compare the strategies on the model's decode step, with the tokens checked."""
-    names = _strategy_names(strategies)
+@PLAN_LIST
+@model_options
+def bench(
+    choice: Choice,
+    plan: str,
+    strategies: str,
+    tokens: int,
+    rounds: int,
+    prefill: int,
+    depth: int,
+    steps_per_submit: int,
+    with_torch: bool,
+    output: str,
+    quiet: bool,
+) -> None:
+    """Compare plans and strategies on the model's decode step, with the tokens checked."""
+    plans, ways = names(plan, "plan", list(PLANS)), names(strategies, "strategy", STRATEGIES)
+    loaded = choice.load(plans[0])
     report = experiment.measure(
-        load_model(model, plan=plan, max_context=context), names, tokens, None if quiet else _tell_progress
+        loaded,
+        ways,
+        tokens,
+        None if quiet else _tell_progress,
+        plans=plans,
+        rounds=rounds,
+        prefill=prefill,
+        depth=depth,
+        per_submit=steps_per_submit,
     )
+    if with_torch:
+        report["torch"] = torch_rows.measure(loaded.model.config, loaded.model.store.dtype, tokens * rounds)
     click.echo(json.dumps(report, indent=2) if output == "json" else experiment.to_markdown(report))
     if not experiment.all_right(report):
-        wrong = [row["strategy"] for row in report["rows"] if not row["tokens_equal_reference"]]
+        wrong = [f"{row['plan']}/{row['strategy']}" for row in report["rows"] if not row["tokens_equal_reference"]]
         raise click.ClickException(f"wrong tokens by {', '.join(wrong)}; their figures are left out")
+
+
+@cli.command()
+@click.option("--strategy", type=click.Choice(STRATEGIES), default=AHEAD, show_default=True)
+@click.option("--transformers", is_flag=True, help="Compare random weights with torch and transformers instead.")
+@tokens_option(32)
+@PLAN_LIST
+@model_options
+def check(choice: Choice, plan: str, strategy: str, transformers: bool, tokens: int) -> None:
+    """Compare logits and tokens with the golden values, or with transformers."""
+    plans = names(plan, "plan", list(PLANS))
+    if transformers:
+        config = open_source(choice.model, choice.weights).config
+        findings = checks.against_transformers(open_device(), config, plans)
+    else:
+        loaded = choice.load(plans[0])
+        findings = [each for name in plans for each in checks.against_golden(loaded, name, strategy, tokens)]
+    for finding in findings:
+        click.echo(str(finding))
+    if not all(finding.right for finding in findings):
+        raise click.ClickException("the model does not compute what it should")
+
+
+@cli.command("tune")
+@model_options
+def tune_command(choice: Choice) -> None:
+    """Find the fastest workgroup shapes on this GPU, by timestamps, and what each kernel takes with them."""
+    source, device = open_source(choice.model, choice.weights), open_device()
+    store = WeightStore(device, source.weights, choice.dtype)
+    context = choice.context or 256
+    options: dict[str, Any] = {"max_context": context, "kernels": choice.kernels}
+    best = tune.sweep(device, source.config, store, lambda line: click.echo(line, err=True), **options)
+    click.echo(f"{source.title}, {device.adapter.info['device']}: {best}")
+    for plan in PLANS:
+        model = tune.Model(device, source.config, store, plan, shapes=best, **options)
+        total, kernels = tune.profile(model)
+        click.echo(f"{plan}: {total:.0f} us a step")
+        for each in kernels:
+            click.echo(f"  {each.kernel:24} {each.count:4} x {each.us:7.2f} us = {each.count * each.us:8.1f} us")
 
 
 @cli.command()
 @tokens_option(25)
 @click.option("--strategy", type=click.Choice(STRATEGIES[1:]), default="single-pass", show_default=True)
-@MODEL
-def demo(tokens: int, strategy: str, model: str) -> None:
+@click.option("--model", default="smollm2-135m", show_default=True, help="As for generate.")
+@click.option("--plan", type=click.Choice(list(PLANS)), default="unfused", show_default=True)
+def demo(tokens: int, strategy: str, model: str, plan: str) -> None:
     """Make one text eagerly and by replaying a graph, side by side."""
-    if not run_demo(load_model(model), tokens, strategy):
+    if not run_demo(load_model(model, plan=plan), tokens, strategy):
         raise click.ClickException("the two texts differ")
 
 
-def _strategy_names(text: str) -> list[str]:
-    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        if name not in STRATEGIES:
-            raise UsageError(f"no strategy '{name}'; there are: {', '.join(STRATEGIES)}")
-    return names
+def _tell_prefill(done: int, total: int) -> None:
+    """One changing line on a terminal."""
+    end = "\r\x1b[K" if done == total else ""
+    click.echo(f"\rprompt {done}/{total}{end}", err=True, nl=False)
 
 
 def _tell_progress(done: int, total: int) -> None:
     """One changing line on a terminal, else a line each quarter of the way."""
     if sys.stderr.isatty():
-        click.echo(f"\rtoken {done} of {total}", err=True, nl=done == total)
+        click.echo(f"\rround {done} of {total}", err=True, nl=done == total)
     elif done * 4 // total > (done - 1) * 4 // total:
-        click.echo(f"token {done} of {total}", err=True)
+        click.echo(f"round {done} of {total}", err=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from attrs import define, field
 from cmdgraph.bench import environment, markdown, method
 from llm.generate import Generation
 from llm.loading import LoadedModel
-from llm.strategies import EAGER, Runner, TimedStep, runner
+from llm.strategies import EAGER, Runner, runner
 
 PROMPT = "Once upon a time, there was a little robot named"
 COLUMN = 46
@@ -19,17 +19,12 @@ COLUMN = 46
 
 @define
 class _Take:
-    """One text and what it cost: CPU seconds of each step, wall seconds of each token but the first."""
+    """One text and what it cost: wall seconds of each token but the first; the CPU seconds are the runner's."""
 
     runner: Runner
-    step: TimedStep = field(init=False)
     tokens: list[int] = field(factory=list, init=False)
     wall_s: list[float] = field(factory=list, init=False)
     text: str = field(default="", init=False)
-
-    @step.default
-    def _timed_step(self) -> TimedStep:
-        return TimedStep(self.runner.step)
 
 
 def run_demo(loaded: LoadedModel, tokens: int, strategy: str) -> bool:
@@ -49,7 +44,7 @@ def _take(loaded: LoadedModel, strategy: str, tokens: int) -> _Take:
     with runner(loaded.model, strategy) as run:
         take = _Take(run)
         ids = loaded.tokenizer.encode(PROMPT)
-        generation = Generation(loaded.model, ids, tokens, loaded.tokenizer.stop_tokens, take.step)
+        generation = Generation(loaded.model, run, ids, tokens, loaded.tokenizer.stop_tokens)
         for piece in loaded.tokenizer.stream(_timed(generation, take)):
             take.text += piece
             print(piece, end="", flush=True)
@@ -81,7 +76,7 @@ def _wrapped(text: str) -> list[str]:
 
 def _table(takes: list[_Take]) -> str:
     eager, replayed = takes
-    cpu = [1e6 * _median(take.step.cpu_s) / take.runner.dispatches for take in takes]
+    cpu = [1e6 * _median(take.runner.cpu_s) / take.runner.dispatches for take in takes]
     wall = [1e3 * _median(take.wall_s) for take in takes]
     counts = [(take.runner.dispatches, take.runner.submits) for take in takes]
     rows = [

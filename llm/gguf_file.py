@@ -17,6 +17,7 @@ from attrs import field, frozen
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 from gguf.quants import dequantize
 
+from llm.blocks import Blocks, unpack_blocks
 from llm.errors import GGUFError, ModelFileError, UnsupportedModelError
 
 MAGIC = b"GGUF"
@@ -78,15 +79,34 @@ class GGUFFile:
 
         Raises UnsupportedModelError where the file has no such tensor, GGUFError where a value is not finite.
         """
+        info = self._info(name)
+        values = _dequantised(self._raw(info), info)
+        if not np.isfinite(values).all():
+            raise self._not_finite(name)
+        return values
+
+    def blocks(self, name: str) -> Blocks:
+        """The matrix `name` of the format Q4_0, Q4_1 or Q8_0 as it is. Raises as `tensor` does."""
+        info = self._info(name)
+        with np.errstate(over="ignore"):
+            blocks = unpack_blocks(self._raw(info), info.block_format, info.shape[0])
+        if not np.isfinite(blocks.scales).all() or (blocks.minima is not None and not np.isfinite(blocks.minima).all()):
+            raise self._not_finite(name)
+        return blocks
+
+    def _info(self, name: str) -> TensorInfo:
         info = self.tensors.get(name)
         if info is None:
             raise UnsupportedModelError(
                 f"{self.path}: the model has no tensor '{name}'; convert it again, or name another model"
             )
-        values = _dequantised(self._data[info.offset : info.offset + info.nbytes], info)
-        if not np.isfinite(values).all():
-            raise GGUFError(f"{self.path}: tensor '{name}' holds values that are not finite; fetch the file again")
-        return values
+        return info
+
+    def _raw(self, info: TensorInfo) -> np.ndarray:
+        return self._data[info.offset : info.offset + info.nbytes]
+
+    def _not_finite(self, name: str) -> GGUFError:
+        return GGUFError(f"{self.path}: tensor '{name}' holds values that are not finite; fetch the file again")
 
 
 def open_gguf(path: str | os.PathLike[str]) -> GGUFFile:

@@ -1,85 +1,101 @@
 """A decoder on the GPU. Plain wgpu-py, as people write it: an encoder, a compute pass and a submit for each
 operation.
 
-Position, prompt and current token live in GPU buffers and the last dispatch of a step advances them, so a
-step is the same calls every time and needs nothing from the CPU.
+Position, prompt, current token, the generator of random numbers and whether the text has stopped live in GPU buffers,
+and the last dispatch of a step advances them, so a step is the same calls every time and needs nothing from the CPU.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import wgpu
-from attrs import frozen
 
 from llm.config import ModelConfig
-from llm.device import kernels_for
-from llm.errors import ContextError, DeviceError
-from llm.plans import KernelSet, Op, make_plan
-from llm.plans.plan import padded
+from llm.device import kernel_shapes, kernels_for, subgroup_size
+from llm.errors import ContextError, UsageError
+from llm.plans import KernelSet, Plan, Target, make_plan
+from llm.plans.prefill import prefill
+from llm.plans.shapes import Shapes
 from llm.rope import rotary_table
-from llm.shaders import shader_source
+from llm.runtime import STORAGE, Prepared, Runtime
+from llm.sampling import GREEDY, Sampling
+from llm.store import Progress, WeightStore, binding_limit, upload
 
 U32 = 4
-STATE_BYTES = 16
+# position, prompt_length, token, stopped; the generator's state follows.
+STATE_BYTES = 32
 STATE_TOKEN_OFFSET = 2 * U32
-UPLOAD_CHUNK = 16 << 20
+STATE_RANDOM_OFFSET = 4 * U32
+MOST_STOPS = 31
 
 # Positions that the cache has room for unless asked otherwise: SmolLM2's whole context would take 380 MB.
 DEFAULT_CONTEXT = 2048
+# Tokens of the prompt at once; a multiple of 8 each.
+PREFILL_TOKENS = (8, 32, 128, 512)
 
-_STORAGE = wgpu.BufferUsage.STORAGE
-_READABLE = _STORAGE | wgpu.BufferUsage.COPY_SRC
-_WRITABLE = _READABLE | wgpu.BufferUsage.COPY_DST
-
-
-@frozen
-class _Dispatch:
-    pipeline: Any
-    bind_group: Any
-    workgroups: tuple[int, int, int]
+_WRITABLE = STORAGE | wgpu.BufferUsage.COPY_DST
 
 
 class Model:
     """A decoder with its weights, its cache and its state.
 
-    `weights` maps the names of llm.weights to float32 arrays; they are uploaded once, one at a time. `plan`
-    names a dispatch plan, `kernels` a kernel set (by default the one for the adapter), `max_context` the
+    `weights` maps the names of llm.weights to float32 arrays, or is a store of them on the GPU that several models
+    share. `plan` names a dispatch plan, `kernels` a kernel set (by default the one for the adapter), `max_context` the
     positions of the cache. `progress(done, total)` is called as weights are uploaded.
 
     Raises DeviceError where a buffer is larger than the device allows, ContextError where `max_context` is
-    not between 1 and the model's context, UsageError for an unknown plan.
+    not between 1 and the model's context, UsageError for an unknown plan or kernels that the device cannot run.
     """
 
     def __init__(
         self,
         device: Any,
         config: ModelConfig,
-        weights: Mapping[str, np.ndarray],
+        weights: Mapping[str, np.ndarray] | WeightStore,
         plan: str = "unfused",
         *,
         max_context: int | None = None,
         kernels: KernelSet | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        sampling: Sampling = GREEDY,
+        shapes: Shapes | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.device = device
         self.config = config
         self.max_context = _context(config, max_context)
-        self.plan = make_plan(plan, config, kernels or kernels_for(device), self.max_context)
-        self._buffers: dict[str, Any] = {}
-        self._pipelines: dict[tuple[str, tuple[tuple[str, float], ...]], Any] = {}
-        self._make_buffers(weights, progress)
-        self._dispatches = [self._prepare(op) for op in self.plan.ops]
+        self.sampling = sampling
+        self.store = weights if isinstance(weights, WeightStore) else WeightStore(device, weights)
+        kernels = kernels or kernels_for(device)
+        self.target = Target(
+            kernels=kernels,
+            capacity=self.max_context,
+            formats=self.store.formats,
+            binding_limit=binding_limit(device),
+            subgroup=_subgroup(device) if kernels == "gpu-subgroups" else 0,
+            shapes=shapes or kernel_shapes(device),
+            sampled=not sampling.greedy,
+        )
+        self.plan = make_plan(plan, config, self.target)
+        self.runtime = Runtime(device)
+        self._make_buffers(progress)
+        self.dispatches = self.runtime.prepare(self.plan.ops)
+        self._prefills: dict[int, list[Prepared]] = {}
 
-    def start(self, prompt: Sequence[int]) -> None:
-        """Begin a new text: upload the prompt's token ids and return to the first position.
+    def start(self, prompt: Sequence[int], stops: Collection[int] = ()) -> None:
+        """Begin a new text: upload the prompt's token ids and return to the first position. A token of `stops` that the
+        model chooses stops the text: it is noted, and later steps change nothing.
 
         Raises ContextError where the prompt is empty, longer than the context, or holds an id outside the
-        vocabulary.
+        vocabulary, UsageError for too many stops.
         """
         self._check_prompt(prompt)
-        self.device.queue.write_buffer(self._buffers["prompt"], 0, np.asarray(prompt, dtype=np.uint32))
-        self._write_state(0, len(prompt), prompt[0])
+        if len(stops) > MOST_STOPS:
+            raise UsageError(f"{len(stops)} stop tokens; at most {MOST_STOPS} are supported")
+        self._write("stops", 0, [len(stops), *sorted(stops)])
+        self._write("prompt", 0, prompt)
+        self._write("state", STATE_RANDOM_OFFSET, [self.sampling.seed])
+        self._write("state", 0, [0, len(prompt), prompt[0], 0])
 
     def seek(self, position: int, token: int) -> None:
         """Go to `position` with `token` there, behind any prompt. The positions before it keep what the cache
@@ -89,21 +105,41 @@ class Model:
         """
         if not 0 <= position < self.max_context:
             raise ContextError(f"position {position} is outside the context of {self.max_context}")
-        self._write_state(position, 0, token)
+        self._write("state", 0, [position, 0, token, 0])
 
     def step(self) -> None:
         """Run the decoder on the token at the present position and move to the next one. Does not wait."""
-        device = self.device
-        for dispatch in self._dispatches:
-            encoder = device.create_command_encoder()
-            compute_pass = encoder.begin_compute_pass()
-            compute_pass.set_pipeline(dispatch.pipeline)
-            compute_pass.set_bind_group(0, dispatch.bind_group)
-            compute_pass.dispatch_workgroups(*dispatch.workgroups)
-            compute_pass.end()
-            device.queue.submit([encoder.finish()])
+        self.runtime.run(self.dispatches)
 
     __call__ = step
+
+    def prefill(self, tokens: int) -> None:
+        """Run the decoder on the next `tokens` tokens of the prompt at once, but not on its last one, which a step
+        takes. `tokens` is one of those that `batches` gives. Does not wait.
+        """
+        self.prepare_prefill(tokens)
+        self.runtime.run(self._prefills[tokens])
+
+    def prepare_prefill(self, tokens: int) -> Plan:
+        """Make what a prefill of `tokens` tokens needs, unless it is there, and give its plan."""
+        plan = prefill(self.config, self.target, tokens)
+        if tokens not in self._prefills:
+            self.runtime.make_buffers(plan.scratch)
+            self.runtime.buffers |= self.store.buffers(plan.weights)
+            self._prefills[tokens] = self.runtime.prepare(plan.ops)
+        return plan
+
+    def batches(self, prompt: int) -> list[int]:
+        """The prefills for a prompt of `prompt` tokens: whole batches, the last one as small as holds the rest."""
+        rest, batches = prompt - 1, []
+        while rest > 0:
+            whole = [tokens for tokens in PREFILL_TOKENS if tokens <= rest]
+            covering = [tokens for tokens in PREFILL_TOKENS if tokens >= rest]
+            # One batch that is at most half empty beats several small ones.
+            tokens = covering[0] if covering and (not whole or covering[0] <= 2 * rest) else whole[-1]
+            batches.append(tokens)
+            rest -= tokens
+        return batches
 
     def read_token(self) -> int:
         """Wait for the steps so far; the token at the position they reached: the prompt's own, or the one
@@ -119,12 +155,16 @@ class Model:
         """Wait for the steps so far; the logits of the last one, (vocab,) float32."""
         return self._read("logits", np.float32, 0, self.config.vocab * 4)
 
-    def _read(self, name: str, dtype: type[np.generic], offset: int, size: int) -> np.ndarray:
-        return np.frombuffer(self.device.queue.read_buffer(self._buffers[name], offset, size), dtype)
+    @property
+    def tokens_buffer(self) -> Any:
+        """The u32 token at each position, COPY_SRC."""
+        return self.runtime.buffers["tokens"]
 
-    def _write_state(self, position: int, prompt_length: int, token: int) -> None:
-        state = np.array([position, prompt_length, token], dtype=np.uint32)
-        self.device.queue.write_buffer(self._buffers["state"], 0, state)
+    def _read(self, name: str, dtype: type[np.generic], offset: int, size: int) -> np.ndarray:
+        return np.frombuffer(self.device.queue.read_buffer(self.runtime.buffers[name], offset, size), dtype)
+
+    def _write(self, name: str, offset: int, words: Sequence[int]) -> None:
+        self.device.queue.write_buffer(self.runtime.buffers[name], offset, np.asarray(words, dtype=np.uint32))
 
     def _check_prompt(self, prompt: Sequence[int]) -> None:
         if not prompt:
@@ -138,57 +178,24 @@ class Model:
         if strange:
             raise ContextError(f"token {strange[0]} is outside the vocabulary of {self.config.vocab}")
 
-    def _make_buffers(self, weights: Mapping[str, np.ndarray], progress: Callable[[int, int], None] | None) -> None:
-        for name, size in self.plan.scratch.items():
-            self._make_buffer(name, size, _READABLE)
-        self._make_buffer("state", STATE_BYTES, _WRITABLE)
-        self._make_buffer("prompt", self.max_context * U32, _WRITABLE)
-        self._make_buffer("tokens", (self.max_context + 1) * U32, _READABLE)
-        self._upload("rotary.table", rotary_table(self.config, self.max_context))
-        names = _missing(self.plan.ops, self._buffers)
-        for done, name in enumerate(names):
-            values = weights[name]
-            self._upload(name, _transposed(values) if name in self.plan.transposed else values)
-            if progress is not None:
-                progress(done + 1, len(names))
+    def _make_buffers(self, progress: Progress | None) -> None:
+        runtime = self.runtime
+        runtime.make_buffers(self.plan.scratch)
+        words = {"prompt": self.max_context, "stops": 1 + MOST_STOPS}
+        runtime.make_buffers({name: count * U32 for name, count in words.items()}, _WRITABLE)
+        runtime.make_buffers({"state": STATE_BYTES, "tokens": (self.max_context + 1) * U32}, _WRITABLE)
+        runtime.buffers["rotary.table"] = upload(
+            self.device, "rotary.table", rotary_table(self.config, self.max_context)
+        )
+        runtime.buffers["sampling"] = upload(self.device, "sampling", self.sampling.settings())
+        runtime.buffers |= self.store.buffers(self.plan.weights, progress)
 
-    def _make_buffer(self, name: str, size: int, usage: int) -> None:
-        self._check_size(name, size)
-        self._buffers[name] = self.device.create_buffer(label=name, size=-(-size // 16) * 16, usage=usage)
 
-    def _upload(self, name: str, values: np.ndarray) -> None:
-        self._make_buffer(name, values.nbytes, _STORAGE | wgpu.BufferUsage.COPY_DST)
-        data = np.ascontiguousarray(values, dtype=np.float32).view(np.uint8).reshape(-1)
-        for start in range(0, data.size, UPLOAD_CHUNK):
-            self.device.queue.write_buffer(self._buffers[name], start, data[start : start + UPLOAD_CHUNK])
-            self.device.queue.submit([])  # sends the chunk off, so that its staging memory can be used again
-
-    def _check_size(self, name: str, size: int) -> None:
-        limits = self.device.limits
-        limit = min(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"])
-        if size > limit:
-            raise DeviceError(
-                f"'{name}' takes {size / 2**20:.0f} MiB, but this device binds at most {limit / 2**20:.0f}; "
-                "use a smaller model, a shorter context, or an adapter with larger limits"
-            )
-
-    def _prepare(self, op: Op) -> _Dispatch:
-        pipeline = self._pipeline(op)
-        entries = [
-            {"binding": binding, "resource": {"buffer": self._buffers[name]}} for binding, name in enumerate(op.buffers)
-        ]
-        layout = pipeline.get_bind_group_layout(0)
-        bind_group = self.device.create_bind_group(label=op.name, layout=layout, entries=entries)
-        return _Dispatch(pipeline, bind_group, op.workgroups)
-
-    def _pipeline(self, op: Op) -> Any:
-        """One pipeline for all ops that run the same kernel with the same constants."""
-        key = (op.kernel, op.constants)
-        if key not in self._pipelines:
-            module = self.device.create_shader_module(label=op.kernel, code=shader_source(op.kernel))
-            compute = {"module": module, "entry_point": "main", "constants": dict(op.constants)}
-            self._pipelines[key] = self.device.create_compute_pipeline(label=op.kernel, layout="auto", compute=compute)
-        return self._pipelines[key]
+def _subgroup(device: Any) -> int:
+    size = subgroup_size(device)
+    if not size:
+        raise UsageError("--kernels gpu-subgroups: this device has no subgroups, or irregular ones; use gpu")
+    return size
 
 
 def _context(config: ModelConfig, wanted: int | None) -> int:
@@ -197,16 +204,3 @@ def _context(config: ModelConfig, wanted: int | None) -> int:
     if not 1 <= wanted <= config.context:
         raise ContextError(f"a context of {wanted} was asked for; '{config.name}' takes 1 to {config.context}")
     return wanted
-
-
-def _missing(ops: Iterable[Op], made: Mapping[str, Any]) -> list[str]:
-    """The buffers that the ops bind and nobody has made yet: the weights, in order of use."""
-    return list(dict.fromkeys(name for op in ops for name in op.buffers if name not in made))
-
-
-def _transposed(values: np.ndarray) -> np.ndarray:
-    """(rows, columns) -> (columns, rows), rows filled up with zeros to whole vec4s."""
-    rows, columns = values.shape
-    result = np.zeros((columns, padded(rows)), dtype=np.float32)
-    result[:, :rows] = values.T
-    return result

@@ -1,20 +1,23 @@
-"""Text to token ids and back, with the vocabulary of a GGUF file.
+"""Text to token ids and back, with the vocabulary of a GGUF file or a tokenizer.json.
 
 The merges run in PyPI `tokenizers`. How text is cut up before them follows the model: SmolLM2 splits digits
 one by one and cuts as GPT-2 does, Qwen2 has a pattern of its own. Chat prompts are in ChatML.
 """
 
 import codecs
+import json
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as BPETokenizer
 
-from llm.errors import UnsupportedModelError, UsageError
+from llm.errors import ModelFileError, UnsupportedModelError, UsageError
 from llm.gguf_file import GGUFFile
+from llm.safetensors_file import read_json
 
 SPECIAL_TOKEN_TYPE = 3
 END_TOKENS = ("<|im_end|>", "<|endoftext|>")
@@ -99,6 +102,42 @@ def tokenizer_from_gguf(file: GGUFFile) -> Tokenizer:
         special=special,
         bpe=bpe,
     )
+
+
+def tokenizer_from_directory(folder: Path) -> Tokenizer:
+    """The tokenizer that `folder`'s tokenizer.json describes, with the chat template and end token of its
+    tokenizer_config.json, if there is one. Raises ModelFileError where the file is missing or damaged.
+    """
+    path, settings_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
+    described = read_json(path)
+    try:
+        bpe = BPETokenizer.from_str(json.dumps(described))
+    except Exception as error:  # the package raises no narrower class
+        raise ModelFileError(f"{path} describes no tokenizer that can be made: {error}") from error
+    settings = read_json(settings_path) if settings_path.is_file() else {}
+    vocabulary = bpe.get_vocab(with_added_tokens=True)
+    tokens = [""] * (max(vocabulary.values(), default=-1) + 1)
+    for token, i in vocabulary.items():
+        tokens[i] = token
+    added = bpe.get_added_tokens_decoder()
+    end = settings.get("eos_token")
+    ends = {*END_TOKENS, end.get("content") if isinstance(end, dict) else end}
+    template = settings.get("chat_template", "")
+    return Tokenizer(
+        tokens=tokens,
+        stop_tokens=frozenset(i for i, token in enumerate(tokens) if token in ends),
+        chat_template=template if isinstance(template, str) else "",
+        special=frozenset(added),
+        bpe=bpe,
+    )
+
+
+def stand_in_tokenizer(vocabulary: int) -> Tokenizer:
+    """For random weights: the bytes, and a made-up word for every other id."""
+    tokens = [*list(byte_characters())[:vocabulary], *(f"Ġt{i}" for i in range(256, vocabulary))]
+    bpe = BPETokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=[]))
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return Tokenizer(tokens=tokens, stop_tokens=frozenset(), chat_template="", special=frozenset(), bpe=bpe)
 
 
 def _bpe(file: GGUFFile, tokens: list[str], merges: list[Any]) -> BPETokenizer:

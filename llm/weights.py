@@ -9,9 +9,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from llm.blocks import BLOCK, Blocks
 from llm.config import ModelConfig
 from llm.errors import UnsupportedModelError
 from llm.gguf_file import GGUFFile
+from llm.plans.plan import Format
+from llm.tensors import expected_shapes
 
 _LAYER_TENSORS = {
     "attn_norm": "attn_norm.weight",
@@ -27,41 +30,12 @@ _LAYER_TENSORS = {
     "attn.k.bias": "attn_k.bias",
     "attn.v.bias": "attn_v.bias",
 }
+_KEPT: dict[str, Format] = {"Q4_0": "q4", "Q4_1": "q4", "Q8_0": "q8"}
 _OUTER_TENSORS = {
     "embedding": "token_embd.weight",
     "final_norm": "output_norm.weight",
     "lm_head": "output.weight",
 }
-
-
-def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every weight that a model of this config has."""
-    shapes: dict[str, tuple[int, ...]] = {
-        "embedding": (config.vocab, config.hidden),
-        "final_norm": (config.hidden,),
-    }
-    if not config.tied_output:
-        shapes["lm_head"] = (config.vocab, config.hidden)
-    for layer in range(config.layers):
-        shapes |= {f"layer.{layer}.{name}": shape for name, shape in _layer_shapes(config).items()}
-    return shapes
-
-
-def _layer_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    shapes: dict[str, tuple[int, ...]] = {
-        "attn_norm": (config.hidden,),
-        "attn.q": (config.q_width, config.hidden),
-        "attn.k": (config.kv_width, config.hidden),
-        "attn.v": (config.kv_width, config.hidden),
-        "attn.o": (config.hidden, config.q_width),
-        "mlp_norm": (config.hidden,),
-        "mlp.gate": (config.ffn, config.hidden),
-        "mlp.up": (config.ffn, config.hidden),
-        "mlp.down": (config.hidden, config.ffn),
-    }
-    if config.qkv_bias:
-        shapes |= {f"{name}.bias": shapes[name][:1] for name in ("attn.q", "attn.k", "attn.v")}
-    return shapes
 
 
 class GGUFWeights(Mapping[str, np.ndarray]):
@@ -91,7 +65,30 @@ class GGUFWeights(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._shapes:
             raise KeyError(name)
-        values = self._file.tensor(gguf_name(name))
+        return self._in_halves(name, self._file.tensor(gguf_name(name)))
+
+    def blocks(self, name: str) -> Blocks:
+        """The matrix `name` as its file has it, for one that `kept_formats` calls q4 or q8. Raises GGUFError where a
+        scale is not finite.
+        """
+        blocks = self._file.blocks(gguf_name(name))
+        return Blocks(
+            numbers=self._in_halves(name, blocks.numbers),
+            scales=self._in_halves(name, blocks.scales),
+            minima=None if blocks.minima is None else self._in_halves(name, blocks.minima),
+        )
+
+    def kept_formats(self) -> dict[str, Format]:
+        """For each matrix the format that keeps it as it is, or the smallest one that can hold it."""
+        return {name: self._kept_format(name) for name, shape in self._shapes.items() if len(shape) == 2}
+
+    def _kept_format(self, name: str) -> Format:
+        kind = self._file.tensors[gguf_name(name)].block_format.name
+        if self._shapes[name][1] % BLOCK == 0 and kind in _KEPT:
+            return _KEPT[kind]
+        return "f32" if kind in ("F32", "BF16") else "f16"
+
+    def _in_halves(self, name: str, values: np.ndarray) -> np.ndarray:
         heads = {"q": self._config.heads, "k": self._config.kv_heads}.get(name.removesuffix(".bias").rsplit(".", 1)[-1])
         if self._config.interleaved_rope and heads is not None:
             return halves_from_pairs(values, heads)

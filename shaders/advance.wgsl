@@ -1,22 +1,23 @@
 // The last step of greedy sampling: chooses the next token, notes it and moves to the next position, so that a decode
 // step needs nothing from the CPU. Inside the prompt the next token is the prompt's, behind it the one with the largest
-// logit (of equals the first).
-// best: PARTS pairs of value and index from argmax.wgsl; prompt: CAPACITY ids; tokens: CAPACITY + 1 ids, the token at
-// each position. At the end of the cache the position stays, and nothing is noted.
+// logit (of equals the first). A chosen stop token is noted and stops the text: later steps change nothing.
+// best: PARTS pairs of value and index; prompt: CAPACITY ids; tokens: CAPACITY + 1 ids, the token at each position; stops:
+// their number, then ids. At the end of the cache the position stays, and nothing is noted.
 
 override PARTS: u32;
 override CAPACITY: u32;
 
 struct Best { value: f32, index: u32 }
-struct State { position: u32, prompt_length: u32, token: u32 }
+struct State { position: u32, prompt_length: u32, token: u32, stopped: u32 }
 
-const LANES = 64u;
+const LANES = 256u;
 var<workgroup> tree: array<Best, LANES>;
 
 @group(0) @binding(0) var<storage, read> best: array<Best>;
 @group(0) @binding(1) var<storage, read> prompt: array<u32>;
-@group(0) @binding(2) var<storage, read_write> state: State;
-@group(0) @binding(3) var<storage, read_write> tokens: array<u32>;
+@group(0) @binding(2) var<storage, read> stops: array<u32>;
+@group(0) @binding(3) var<storage, read_write> state: State;
+@group(0) @binding(4) var<storage, read_write> tokens: array<u32>;
 
 fn larger(a: Best, b: Best) -> Best {
     if (b.value > a.value || (b.value == a.value && b.index < a.index)) { return b; }
@@ -25,17 +26,23 @@ fn larger(a: Best, b: Best) -> Best {
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(local_invocation_index) lane: u32) {
-    var mine = best[lane];
+    var mine = best[min(lane, PARTS - 1u)];
     for (var i = lane + LANES; i < PARTS; i += LANES) { mine = larger(mine, best[i]); }
     tree[lane] = mine;
     for (var half = LANES / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
         if (lane < half) { tree[lane] = larger(tree[lane], tree[lane + half]); }
     }
-    if (lane != 0u || state.position >= CAPACITY) { return; }
+    if (lane != 0u || state.position >= CAPACITY || state.stopped != 0u) { return; }
     let next = state.position + 1u;
     var token = tree[0].index;
-    if (next < state.prompt_length) { token = prompt[next]; }
+    if (next < state.prompt_length) {
+        token = prompt[next];
+    } else {
+        for (var k = 1u; k <= stops[0]; k++) {
+            if (stops[k] == token) { state.stopped = 1u; }
+        }
+    }
     tokens[next] = token;
     state.token = token;
     state.position = next;

@@ -1,21 +1,34 @@
-// The first step of greedy sampling: the largest of each of PARTS interleaved parts of the logits. Of equals the first
-// counts.
-// logits: N floats; best: PARTS pairs of value and index. One invocation a part.
+// The first step of greedy sampling, for GPUs: the largest of each of PARTS interleaved parts of the logits, a workgroup a
+// part. Of equals the first counts.
+// logits: N floats; best: PARTS pairs of value and index.
 
 override N: u32;
 override PARTS: u32;
 
 struct Best { value: f32, index: u32 }
 
+const LANES = 256u;
+var<workgroup> tree: array<Best, LANES>;
+
 @group(0) @binding(0) var<storage, read> logits: array<f32>;
 @group(0) @binding(1) var<storage, read_write> best: array<Best>;
 
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    if (id.x >= PARTS) { return; }
-    var mine = Best(-3.4e38, min(id.x, N - 1u));
-    for (var i = id.x; i < N; i += PARTS) {
+@compute @workgroup_size(LANES)
+fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+    let first = group.x * LANES + lane;
+    var mine = Best(-3.4e38, min(first, N - 1u));
+    for (var i = first; i < N; i += PARTS * LANES) {
         if (logits[i] > mine.value) { mine = Best(logits[i], i); }
     }
-    best[id.x] = mine;
+    tree[lane] = mine;
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if (lane < half) {
+            let other = tree[lane + half];
+            if (other.value > tree[lane].value || (other.value == tree[lane].value && other.index < tree[lane].index)) {
+                tree[lane] = other;
+            }
+        }
+    }
+    if (lane == 0u) { best[group.x] = tree[0]; }
 }

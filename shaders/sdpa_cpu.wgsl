@@ -1,8 +1,9 @@
-// Scaled dot-product attention of one token over the cache: out[head] = softmax(q[head] . keys * SCALE) @ values.
+// Scaled dot-product attention over the cache: out[head] = softmax(q[head] . keys * SCALE) @ values, for each row of a batch
+// of neighbouring positions; row r sees the positions up to `position` + r. Workgroups (HEADS, rows).
 // For CPU adapters, where barriers are slow: a workgroup does a head in blocks of LANES positions and meets twice a block.
 // First a lane scores one key; then every lane takes all scores of the block into its own running maximum and sum, and
 // gathers its own four elements of the output.
-// q, out: HEADS * HEAD_DIM floats; keys, values: (CAPACITY, KV_HEADS * HEAD_DIM) floats, filled up to `position`.
+// q, out: (rows, HEADS * HEAD_DIM) floats; keys, values: (CAPACITY, KV_HEADS * HEAD_DIM) floats, filled up to there.
 // HEAD_DIM is a multiple of 4 and the workgroup has HEAD_DIM / 4 lanes.
 
 override HEADS: u32;
@@ -24,12 +25,12 @@ var<workgroup> scores: array<f32, LANES>;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
-    let head = group.x;
-    let kv_head = head / (HEADS / KV_HEADS);
+    let head = group.y * HEADS + group.x;
+    let kv_head = group.x / (HEADS / KV_HEADS);
     let width = KV_HEADS * LANES;
     // LANES again, but known at run time only: unrolled, the loop takes a software driver seconds to compile.
-    let quads = arrayLength(&q) / HEADS;
-    let length = min(state.position, CAPACITY - 1u) + 1u;
+    let length = min(state.position + group.y, CAPACITY - 1u) + 1u;
+    let quads = LANES + (length >> 31u);
 
     var best = -3.0e38;
     var sum = 0.0;

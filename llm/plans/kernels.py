@@ -1,121 +1,165 @@
-"""Adds ops to a plan, one method an operation: which shader, constants, bindings and workgroups it needs.
+"""The operations of a decoder as ops of a plan: which shader, constants, bindings and workgroups each needs.
 
-The two kernel sets differ where work is shared inside a workgroup: `gpu` adds up with barriers, `cpu` leaves
-almost all work to single invocations, which software drivers run five to ten times faster.
+The kernel sets differ where work is shared inside a workgroup: those for GPUs add up with subgroups or barriers, the
+one for CPU adapters leaves almost all work to single invocations, which software drivers run five to ten times faster.
 """
 
 import math
-from collections.abc import Mapping
 
-from llm.config import ModelConfig
-from llm.plans.plan import KernelSet, Op, Plan, padded, workgroup_grid
+from llm.plans.builder import FLOAT, PAIR, Builder, Constants, elements
+from llm.plans.plan import padded
 
-FLOAT = 4
-PAIR = 8
-ELEMENTS_A_WORKGROUP = 64
-ARGMAX_PARTS = 1024
+# The input of the output matrix has to fit into the 16 KiB of workgroup memory that every device has.
+MOST_STAGED = 3072
 
 
-class PlanBuilder:
-    """Collects the ops and scratch buffers of a plan. Each method returns the name of the buffer it wrote."""
-
-    def __init__(self, name: str, config: ModelConfig, kernels: KernelSet, capacity: int) -> None:
-        self.name = name
-        self.config = config
-        self.kernels = kernels
-        self.capacity = capacity
-        self.ops: list[Op] = []
-        self.scratch: dict[str, int] = {}
-        self.transposed: set[str] = set()
-
-    def finish(self, sampling_from: int) -> Plan:
-        """The plan; the ops from index `sampling_from` on choose the token."""
-        return Plan(
-            name=self.name,
-            kernels=self.kernels,
-            capacity=self.capacity,
-            forward=tuple(self.ops[:sampling_from]),
-            sampling=tuple(self.ops[sampling_from:]),
-            scratch=self.scratch,
-            transposed=frozenset(self.transposed),
-        )
+class PlanBuilder(Builder):
+    """What the paper's plans are made of, sampling included."""
 
     # One float or element-wise: the same kernel everywhere.
 
     def pow(self, op: str, x: str, n: int) -> str:
-        return self._elementwise(op, "pow", "pow", n, (x,))
+        return self.elementwise(op, "pow", "pow", n, (x,))
 
     def add(self, op: str, a: str, b: str, n: int) -> str:
-        return self._elementwise(op, "add", "add", n, (a, b))
+        return self.elementwise(op, "add", "add", n, (a, b))
 
     def silu(self, op: str, x: str, n: int) -> str:
-        return self._elementwise(op, "silu", "silu", n, (x,))
+        return self.elementwise(op, "silu", "silu", n, (x,))
 
     def mul(self, op: str, a: str, b: str, n: int, period: int | None = None) -> str:
-        return self._elementwise(op, "mul", "mul", n, (a, b), PERIOD=n if period is None else period)
+        return self.elementwise(op, "mul", "mul", n, (a, b), PERIOD=n if period is None else period)
 
     def neg(self, op: str, x: str, n: int) -> str:
-        return self._elementwise(op, "neg", "neg", n // 2, (x,), HEAD_DIM=self.config.head_dim)
+        return self.elementwise(op, "neg", "neg", n // 2, (x,), HEAD_DIM=self.config.head_dim)
 
     def cat(self, op: str, negated: str, x: str, n: int) -> str:
-        return self._elementwise(op, "cat", "cat", n, (negated, x), HEAD_DIM=self.config.head_dim)
+        return self.elementwise(op, "cat", "cat", n, (negated, x), HEAD_DIM=self.config.head_dim)
 
     def add_eps(self, op: str, x: str) -> str:
-        return self._op(op, "add", "add_eps", (x,), FLOAT, 1, EPS=self.config.norm_eps)
+        return self.op(op, "add", "add_eps", (x,), FLOAT, 1, EPS=self.config.norm_eps)
 
     def rsqrt(self, op: str, x: str) -> str:
-        return self._op(op, "rsqrt", "rsqrt", (x,), FLOAT, 1)
+        return self.op(op, "rsqrt", "rsqrt", (x,), FLOAT, 1)
 
     def rotary_matmul(self, op: str) -> str:
         n = self.config.head_dim // 2
-        inputs = ("rotary.table", "state")
-        return self._elementwise(op, "matmul", "rotary_matmul", n, inputs, size=PAIR, CAPACITY=self.capacity)
+        return self.elementwise(
+            op, "matmul", "rotary_matmul", n, ("rotary.table", "state"), size=PAIR, CAPACITY=self.capacity
+        )
 
     def rotary_cat(self, op: str, angles: str) -> str:
-        return self._elementwise(op, "cat", "rotary_cat", self.config.head_dim, (angles,), size=PAIR)
+        return self.elementwise(op, "cat", "rotary_cat", self.config.head_dim, (angles,), size=PAIR)
 
     def rotary_mul(self, op: str, angles: str, part: int) -> str:
-        return self._elementwise(op, "mul", "rotary_mul", self.config.head_dim, (angles,), PART=part)
+        return self.elementwise(op, "mul", "rotary_mul", self.config.head_dim, (angles,), PART=part)
+
+    def cache(self, name: str) -> str:
+        """Room for the keys or values of all positions."""
+        return self.room_named(name, self.capacity * self.config.kv_width * FLOAT)
 
     def cache_append(self, op: str, x: str, cache: str) -> str:
         width = self.config.kv_width
-        self.scratch[cache] = self.capacity * width * FLOAT
         constants = {"WIDTH": width, "CAPACITY": self.capacity}
-        self._add(op, "cat", "cache_append", constants, (x, "state", cache), _workgroups(width))
+        self.add_op(op, "cat", "cache_append", constants, (x, "state", self.cache(cache)), elements(width))
         return cache
+
+    def room_named(self, name: str, size: int) -> str:
+        """A scratch buffer of just that name."""
+        self.scratch[name] = padded(size, 32)
+        return name
 
     # Where the adapter decides.
 
     def embedding(self, op: str) -> str:
+        """The token's row of the embedding, an op for each buffer that the table lies in."""
         n = self.config.hidden
-        if self.kernels == "cpu" and self.config.tied_output:
-            stride = padded(self.config.vocab)
-            inputs = ("embedding", "state")
-            return self._elementwise(op, "embedding", "embedding_columns", n, inputs, STRIDE=stride)
-        return self._elementwise(op, "embedding", "embedding", n, ("embedding", "state"))
+        out = self.room(op, n * FLOAT)
+        for number, (part, first, rows) in enumerate(self.slices("embedding")):
+            parts, sizes = self.of_matrix(part)
+            name = f"{op}.{number}" if number else op
+            if self.cpu:
+                kernel, constants, count = "embedding_cpu", {**sizes, "FIRST": first}, n
+            else:
+                kernel, constants, count = "embedding", {**sizes, "FIRST": first, "ROWS": rows}, n // 4
+            self.add_op(name, "embedding", kernel, constants, (part, "state", out), elements(count), parts)
+        return out
 
     def mean(self, op: str, x: str, n: int) -> str:
-        return self._op(op, "mean", "mean_cpu" if self.kernels == "cpu" else "mean", (x,), FLOAT, 1, N=n)
+        if self.cpu:
+            return self.op(op, "mean", "mean_cpu", (x,), FLOAT, 1, N=n)
+        out = self.room(op, FLOAT)
+        parts, constants = self.reduced(self.target.shapes.norm)
+        self.add_op(op, "mean", "mean", {"N": n, **constants}, (x, out), (1, 1, 1), parts)
+        return out
 
-    def linear(self, op: str, weight: str, x: str, rows: int, columns: int, bias: str | None = None) -> str:
+    def linear(
+        self,
+        op: str,
+        weight: str,
+        x: str,
+        rows: int,
+        *,
+        first: int = 0,
+        bias: str | None = None,
+        category: str = "linear",
+    ) -> str:
+        """W x (+ bias): `rows` rows of the buffer `weight` from row `first` on."""
+        out = self.room(op, padded(rows) * FLOAT)
         kernel = "matvec" if bias is None else "matvec_bias"
-        inputs = (weight, x) if bias is None else (weight, x, bias)
-        if self.kernels == "cpu":
-            self.transposed.add(weight)
-            quads = padded(rows) // 4
-            return self._op(
-                op,
-                "linear",
-                kernel + "_cpu",
-                inputs,
-                quads * 4 * FLOAT,
-                math.ceil(quads / 32),
-                ROWS=quads * 4,
-                COLUMNS=columns,
-            )
-        return self._op(op, "linear", kernel, inputs, rows * FLOAT, math.ceil(rows / 4), ROWS=rows, COLUMNS=columns)
+        buffers = (weight, x, out) if bias is None else (weight, x, bias, out)
+        if self.cpu:
+            self.quads_op(op, category, kernel, buffers, rows, {"ROWS": padded(rows), "FIRST": first})
+        else:
+            shape = self.target.shapes.for_row(self.weights[weight].columns)
+            self.rows_op(op, category, kernel, buffers, rows, shape, {"ROWS": rows, "FIRST": first})
+        return out
 
-    def sdpa(self, op: str, q: str, keys: str, values: str) -> str:
+    def logits(self, op: str, x: str) -> str:
+        """The output matrix, an op for each buffer that it lies in."""
+        out = self.room(op, padded(self.config.vocab) * FLOAT)
+        for number, (part, first, rows) in enumerate(self.slices(self.head)):
+            name = f"{op}.{number}" if number else op
+            if self.cpu:
+                constants = {"ROWS": padded(rows), "START": first}
+                self.quads_op(name, "linear", "matvec", (part, x, out), rows, constants)
+            elif self.config.hidden > MOST_STAGED:
+                shape = self.target.shapes.for_row(self.config.hidden)
+                constants = {"ROWS": rows, "START": first}
+                self.rows_op(name, "linear", "matvec", (part, x, out), rows, shape, constants)
+            else:
+                self.walk_op(name, "logits", (part, x, out), {"ROWS": rows, "START": first})
+        return out
+
+    def walk_op(self, op: str, kernel: str, buffers: tuple[str, ...], constants: Constants) -> int:
+        """A kernel for GPUs whose workgroups walk the output matrix `buffers[0]`; how many workgroups."""
+        shape = self.target.shapes.logits
+        blocks = math.ceil(self.weights[buffers[0]].rows / 4)
+        workgroups = min(self.target.shapes.logits_workgroups, math.ceil(blocks / (shape.workgroup // shape.lanes)))
+        teams = workgroups * (shape.workgroup // shape.lanes)
+        self.rows_op(op, "linear", kernel, buffers, teams, shape, constants, ("logits_walk",))
+        return workgroups
+
+    @property
+    def head(self) -> str:
+        """The weight that is the output matrix."""
+        return "embedding" if self.config.tied_output else "lm_head"
+
+    def rms_norm(self, op: str, norm: str, x: str, rows: int = 1, category: str = "norm") -> str:
+        """The whole norm in one dispatch."""
+        n = self.config.hidden
+        out = self.room(op, rows * n * FLOAT)
+        constants: dict[str, float] = {"COLUMNS": n, "EPS": self.config.norm_eps}
+        buffers = (x, self.vector(norm), out)
+        if self.cpu:
+            self.add_op(op, category, "rms_norm_cpu", {**constants, "ROWS": rows}, buffers, (rows, 1, 1))
+        else:
+            parts, reduce_constants = self.reduced(self.target.shapes.norm)
+            self.add_op(op, category, "rms_norm", {**constants, **reduce_constants}, buffers, (rows, 1, 1), parts)
+        return out
+
+    def sdpa(self, op: str, q: str, keys: str, values: str, rows: int = 1) -> str:
+        """Attention of `rows` neighbouring positions."""
         config = self.config
         constants = {
             "HEADS": config.heads,
@@ -124,67 +168,49 @@ class PlanBuilder:
             "CAPACITY": self.capacity,
             "SCALE": config.head_dim**-0.5,
         }
-        inputs, size = (q, keys, values, "state"), config.q_width * FLOAT
-        if self.kernels == "cpu":
-            return self._op(op, "sdpa", "sdpa_cpu", inputs, size, config.heads, **constants)
-        return self._op(op, "sdpa", "sdpa", inputs, size, config.heads, **constants)
+        out = self.room(op, rows * config.q_width * FLOAT)
+        buffers, workgroups = (q, keys, values, "state", out), (config.heads, rows, 1)
+        if self.cpu:
+            self.add_op(op, "sdpa", "sdpa_cpu", constants, buffers, workgroups)
+        else:
+            parts, reduce_constants = self.reduced(self.target.shapes.attention)
+            self.add_op(op, "sdpa", "sdpa", {**constants, **reduce_constants}, buffers, workgroups, parts)
+        return out
+
+    # The weights of a layer, in the buffers that all plans share.
+
+    def qkv(self, layer: str) -> str:
+        return self.matrix(f"{layer}.attn.qkv", *[f"{layer}.attn.{part}" for part in "qkv"])
+
+    def qkv_bias(self, layer: str) -> str:
+        """The bias of q, k and v; zeros for a model without."""
+        name = f"{layer}.attn.qkv.bias"
+        if not self.config.qkv_bias:
+            return self.room_named("zeros", (self.config.q_width + 2 * self.config.kv_width) * FLOAT)
+        return self.vector(name, *[f"{layer}.attn.{part}.bias" for part in "qkv"])
+
+    def gate_up(self, layer: str) -> str:
+        return self.matrix(f"{layer}.mlp.gate_up", f"{layer}.mlp.gate", f"{layer}.mlp.up")
 
     # The choice of the token.
 
     def argmax(self, op: str, logits: str) -> str:
-        workgroups = _workgroups(ARGMAX_PARTS)[0]
-        size = ARGMAX_PARTS * PAIR
-        return self._op(op, "argmax", "argmax", (logits,), size, workgroups, N=self.config.vocab, PARTS=ARGMAX_PARTS)
+        size, kernel = self.argmax_parts * PAIR, "argmax_cpu" if self.cpu else "argmax"
+        workgroups = elements(self.argmax_parts)[0] if self.cpu else self.argmax_parts
+        constants = {"N": self.config.vocab, "PARTS": self.argmax_parts}
+        return self.op(op, "argmax", kernel, (logits,), size, workgroups, **constants)
 
-    def advance(self, op: str, best: str) -> None:
-        constants = {"PARTS": ARGMAX_PARTS, "CAPACITY": self.capacity}
-        self._add(op, "advance", "advance", constants, (best, "prompt", "state", "tokens"), (1, 1, 1))
+    @property
+    def argmax_parts(self) -> int:
+        """How many parts of the logits are searched apart."""
+        return 1024 if self.cpu else 128
 
-    def _elementwise(
-        self,
-        op: str,
-        category: str,
-        kernel: str,
-        n: int,
-        inputs: tuple[str, ...],
-        *,
-        size: int = FLOAT,
-        **constants: float,
-    ) -> str:
-        return self._op(op, category, kernel, inputs, n * size, _workgroups(n)[0], N=n, **constants)
-
-    def _op(
-        self,
-        op: str,
-        category: str,
-        kernel: str,
-        inputs: tuple[str, ...],
-        size: int,
-        workgroups: int,
-        **constants: float,
-    ) -> str:
-        """An op that writes a scratch buffer of `size` bytes, named after what the layers have in common."""
-        out = _shared_name(op)
-        self.scratch[out] = max(size, self.scratch.get(out, 0))
-        self._add(op, category, kernel, constants, (*inputs, out), workgroup_grid(workgroups))
-        return out
-
-    def _add(
-        self,
-        name: str,
-        category: str,
-        kernel: str,
-        constants: Mapping[str, float],
-        buffers: tuple[str, ...],
-        workgroups: tuple[int, int, int],
-    ) -> None:
-        self.ops.append(Op(name, category, kernel, tuple(constants.items()), buffers, workgroups))
-
-
-def _workgroups(elements: int) -> tuple[int, int, int]:
-    return (math.ceil(elements / ELEMENTS_A_WORKGROUP), 1, 1)
-
-
-def _shared_name(op: str) -> str:
-    """`layer.3.attn.q` -> `attn.q`: the layers run one after another and share their scratch buffers."""
-    return op.split(".", 2)[2] if op.startswith("layer.") else op
+    def choose(self, op: str, logits: str, best: str, parts: int) -> None:
+        """Choose the token from the logits or the `parts` best of them, and move on."""
+        constants = {"PARTS": parts, "CAPACITY": self.capacity}
+        tail = ("prompt", "stops", "state", "tokens")
+        if self.target.sampled:
+            constants["N"] = self.config.vocab
+            self.add_op(op, "sample", "sample", constants, (logits, best, "sampling", *tail), (1, 1, 1))
+        else:
+            self.add_op(op, "advance", "advance", constants, (best, *tail), (1, 1, 1))

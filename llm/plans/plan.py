@@ -7,17 +7,21 @@ from typing import Literal
 
 from attrs import field, frozen
 
-KernelSet = Literal["gpu", "cpu"]
-KERNEL_SETS: tuple[KernelSet, ...] = ("gpu", "cpu")
+KernelSet = Literal["gpu-subgroups", "gpu", "cpu"]
+KERNEL_SETS: tuple[KernelSet, ...] = ("gpu-subgroups", "gpu", "cpu")
+
+Format = Literal["f32", "f16", "q8", "q4"]
+Layout = Literal["rows", "columns", "vector"]
 
 # The least that every WebGPU device offers.
 MAX_WORKGROUPS = 65535
+BINDING_LIMIT = 128 << 20
 
 
 @frozen
 class Op:
-    """One dispatch. `kernel` names a file of `shaders/`, `constants` its overrides, `buffers` its bindings
-    from 0 on.
+    """One dispatch. `kernel` names a file of `shaders/`, `parts` those of `shaders/parts/` that it is made with,
+    `constants` its overrides, `buffers` its bindings from 0 on.
 
     `category` is what the paper's table of counts calls it.
     """
@@ -25,17 +29,43 @@ class Op:
     name: str
     category: str
     kernel: str
+    parts: tuple[str, ...]
     constants: tuple[tuple[str, float], ...]
     buffers: tuple[str, ...]
     workgroups: tuple[int, int, int]
 
 
 @frozen
+class Stored:
+    """How a buffer of weights is made: rows `first` to `first + rows` of the weights `sources`, put below each other.
+
+    Layouts: `rows` one row after another, filled up to 8 columns; `columns` one column (or block of 32) after another,
+    rows filled up to a multiple of 4; `vector` one number after another, always f32.
+    """
+
+    sources: tuple[str, ...]
+    layout: Layout
+    format: Format
+    first: int
+    rows: int
+    columns: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buffer."""
+        if self.layout == "vector":
+            return self.rows * 4
+        if self.layout == "columns":
+            return padded(self.rows) * row_bytes(self.format, self.columns)
+        return self.rows * row_bytes(self.format, padded(self.columns, 8))
+
+
+@frozen
 class Plan:
     """The ops of one decode step. `forward` is the model itself, `sampling` the choice of the next token.
 
-    `scratch` gives the sizes in bytes of the buffers that are neither weights, nor tables, nor state,
-    `transposed` the weights that are wanted column after column, rows filled up to a multiple of 4.
+    `scratch` gives the sizes in bytes of the buffers that are neither weights, nor tables, nor state; `weights` says
+    how those of weights are made.
     """
 
     name: str
@@ -44,7 +74,7 @@ class Plan:
     forward: tuple[Op, ...]
     sampling: tuple[Op, ...]
     scratch: Mapping[str, int] = field(repr=False)
-    transposed: frozenset[str] = field(repr=False)
+    weights: Mapping[str, Stored] = field(repr=False)
 
     @property
     def ops(self) -> tuple[Op, ...]:
@@ -62,6 +92,13 @@ def workgroup_grid(count: int) -> tuple[int, int, int]:
     return (math.ceil(count / rows), rows, 1)
 
 
-def padded(rows: int) -> int:
-    """Rows filled up to whole vec4s."""
-    return math.ceil(rows / 4) * 4
+def padded(count: int, multiple: int = 4) -> int:
+    """`count` filled up to a multiple."""
+    return math.ceil(count / multiple) * multiple
+
+
+def row_bytes(kind: Format, columns: int) -> int:
+    """Bytes that `columns` columns of a row take."""
+    if kind in ("q4", "q8"):
+        return columns // 32 * (20 if kind == "q4" else 36)
+    return columns * (4 if kind == "f32" else 2)

@@ -8,79 +8,95 @@ that the paper leaves out.
 
 from llm.config import ModelConfig
 from llm.plans.kernels import PlanBuilder
-from llm.plans.plan import KernelSet, Plan
+from llm.plans.plan import Plan
+from llm.plans.target import Target
 
 
-def unfused(config: ModelConfig, kernels: KernelSet, capacity: int) -> Plan:
-    """The plan for `capacity` positions with one of the kernel sets."""
-    builder = PlanBuilder("unfused", config, kernels, capacity)
-    x = builder.embedding("embedding.out")
-    cos, sin = _rotary(builder)
-    for layer in range(config.layers):
-        x = _attention(builder, f"layer.{layer}", x, cos, sin)
-        x = _mlp(builder, f"layer.{layer}", x)
-    x = _rms_norm(builder, "final_norm", x)
-    head = "embedding" if config.tied_output else "lm_head"
-    logits = builder.linear("logits", head, x, config.vocab, config.hidden)
-
-    forward = len(builder.ops)
-    best = builder.argmax("sample.argmax", logits)
-    builder.advance("sample.advance", best)
-    return builder.finish(sampling_from=forward)
+def unfused(config: ModelConfig, target: Target) -> Plan:
+    """The plan for a target."""
+    return Unfused("unfused", config, target).build()
 
 
-def _rotary(builder: PlanBuilder) -> tuple[str, str]:
-    angles = builder.rotary_matmul("rotary.matmul")
-    both_halves = builder.rotary_cat("rotary.cat", angles)
-    return builder.rotary_mul("rotary.cos", both_halves, 0), builder.rotary_mul("rotary.sin", both_halves, 1)
+class Unfused(PlanBuilder):
+    """Builds the plan. The paper's fused plan differs in the methods that it overrides."""
 
+    def build(self) -> Plan:
+        x = self.embedding("embedding.out")
+        cos, sin = self._rotary()
+        for number in range(self.config.layers):
+            layer = f"layer.{number}"
+            x = self._attention(layer, x, cos, sin)
+            x = self._mlp(layer, x)
+        x = self.norm6("final_norm", x)
+        logits = self.logits("logits", x)
 
-def _attention(builder: PlanBuilder, layer: str, x: str, cos: str, sin: str) -> str:
-    config = builder.config
-    normed = _rms_norm(builder, f"{layer}.attn_norm", x)
-    q = _projection(builder, f"{layer}.attn.q", normed, config.q_width)
-    k = _projection(builder, f"{layer}.attn.k", normed, config.kv_width)
-    v = _projection(builder, f"{layer}.attn.v", normed, config.kv_width)
-    q = _rope(builder, f"{layer}.q_rope", q, config.q_width, cos, sin)
-    k = _rope(builder, f"{layer}.k_rope", k, config.kv_width, cos, sin)
-    keys = builder.cache_append(f"{layer}.k_append", k, f"{layer}.k_cache")
-    values = builder.cache_append(f"{layer}.v_append", v, f"{layer}.v_cache")
-    attended = builder.sdpa(f"{layer}.sdpa", q, keys, values)
-    projected = builder.linear(f"{layer}.attn.o", f"{layer}.attn.o", attended, config.hidden, config.q_width)
-    return builder.add(f"{layer}.attn_residual", x, projected, config.hidden)
+        forward = len(self.ops)
+        best = self.argmax("sample.argmax", logits)
+        self.choose("sample.choose", logits, best, self.argmax_parts)
+        return self.finish(sampling_from=forward)
 
+    def layer_norm(self, norm: str, x: str) -> str:
+        """A norm inside a layer."""
+        return self.norm6(norm, x)
 
-def _mlp(builder: PlanBuilder, layer: str, x: str) -> str:
-    hidden, ffn = builder.config.hidden, builder.config.ffn
-    normed = _rms_norm(builder, f"{layer}.mlp_norm", x)
-    gate = builder.linear(f"{layer}.mlp.gate", f"{layer}.mlp.gate", normed, ffn, hidden)
-    up = builder.linear(f"{layer}.mlp.up", f"{layer}.mlp.up", normed, ffn, hidden)
-    activated = builder.silu(f"{layer}.mlp.silu", gate, ffn)
-    product = builder.mul(f"{layer}.mlp.mul", activated, up, ffn)
-    down = builder.linear(f"{layer}.mlp.down", f"{layer}.mlp.down", product, hidden, ffn)
-    return builder.add(f"{layer}.mlp_residual", x, down, hidden)
+    def key_value(self, layer: str, x: str) -> tuple[str, str]:
+        """The k and v linears."""
+        q_width, kv_width = self.config.q_width, self.config.kv_width
+        k = self._projection(f"{layer}.attn.k", layer, x, q_width, kv_width)
+        return k, self._projection(f"{layer}.attn.v", layer, x, q_width + kv_width, kv_width)
 
+    def gate_and_up(self, layer: str, x: str) -> tuple[str, str]:
+        """The activated gate linear and the up linear."""
+        ffn, weight = self.config.ffn, self.gate_up(layer)
+        gate = self.linear(f"{layer}.mlp.gate", weight, x, ffn)
+        up = self.linear(f"{layer}.mlp.up", weight, x, ffn, first=ffn)
+        return self.silu(f"{layer}.mlp.silu", gate, ffn), up
 
-def _rms_norm(builder: PlanBuilder, norm: str, x: str) -> str:
-    n = builder.config.hidden
-    squares = builder.pow(f"{norm}.pow", x, n)
-    mean = builder.mean(f"{norm}.mean", squares, n)
-    shifted = builder.add_eps(f"{norm}.add_eps", mean)
-    scale = builder.rsqrt(f"{norm}.rsqrt", shifted)
-    scaled = builder.mul(f"{norm}.mul", x, scale, n, period=1)
-    return builder.mul(f"{norm}.mul_weight", scaled, norm, n)
+    def norm6(self, norm: str, x: str) -> str:
+        """A norm in six operations."""
+        n = self.config.hidden
+        squares = self.pow(f"{norm}.pow", x, n)
+        mean = self.mean(f"{norm}.mean", squares, n)
+        shifted = self.add_eps(f"{norm}.add_eps", mean)
+        scale = self.rsqrt(f"{norm}.rsqrt", shifted)
+        scaled = self.mul(f"{norm}.mul", x, scale, n, period=1)
+        return self.mul(f"{norm}.mul_weight", scaled, self.vector(norm), n)
 
+    def _rotary(self) -> tuple[str, str]:
+        angles = self.rotary_matmul("rotary.matmul")
+        both_halves = self.rotary_cat("rotary.cat", angles)
+        return self.rotary_mul("rotary.cos", both_halves, 0), self.rotary_mul("rotary.sin", both_halves, 1)
 
-def _projection(builder: PlanBuilder, weight: str, x: str, rows: int) -> str:
-    bias = f"{weight}.bias" if builder.config.qkv_bias else None
-    return builder.linear(weight, weight, x, rows, builder.config.hidden, bias)
+    def _attention(self, layer: str, x: str, cos: str, sin: str) -> str:
+        config = self.config
+        normed = self.layer_norm(f"{layer}.attn_norm", x)
+        q = self._projection(f"{layer}.attn.q", layer, normed, 0, config.q_width)
+        k, v = self.key_value(layer, normed)
+        q = self._rope(f"{layer}.q_rope", q, config.q_width, cos, sin)
+        k = self._rope(f"{layer}.k_rope", k, config.kv_width, cos, sin)
+        keys = self.cache_append(f"{layer}.k_append", k, f"{layer}.k_cache")
+        values = self.cache_append(f"{layer}.v_append", v, f"{layer}.v_cache")
+        attended = self.sdpa(f"{layer}.sdpa", q, keys, values)
+        projected = self.linear(f"{layer}.attn.o", self.matrix(f"{layer}.attn.o"), attended, config.hidden)
+        return self.add(f"{layer}.attn_residual", x, projected, config.hidden)
 
+    def _mlp(self, layer: str, x: str) -> str:
+        hidden, ffn = self.config.hidden, self.config.ffn
+        normed = self.layer_norm(f"{layer}.mlp_norm", x)
+        activated, up = self.gate_and_up(layer, normed)
+        product = self.mul(f"{layer}.mlp.mul", activated, up, ffn)
+        down = self.linear(f"{layer}.mlp.down", self.matrix(f"{layer}.mlp.down"), product, hidden)
+        return self.add(f"{layer}.mlp_residual", x, down, hidden)
 
-def _rope(builder: PlanBuilder, rope: str, x: str, n: int, cos: str, sin: str) -> str:
-    """x * cos + rotate_half(x) * sin, every head by the same angles."""
-    head_dim = builder.config.head_dim
-    straight = builder.mul(f"{rope}.mul_cos", x, cos, n, period=head_dim)
-    negated = builder.neg(f"{rope}.neg", x, n)
-    rotated = builder.cat(f"{rope}.cat", negated, x, n)
-    turned = builder.mul(f"{rope}.mul_sin", rotated, sin, n, period=head_dim)
-    return builder.add(f"{rope}.add", straight, turned, n)
+    def _projection(self, op: str, layer: str, x: str, first: int, rows: int) -> str:
+        bias = self.qkv_bias(layer) if self.config.qkv_bias else None
+        return self.linear(op, self.qkv(layer), x, rows, first=first, bias=bias)
+
+    def _rope(self, rope: str, x: str, n: int, cos: str, sin: str) -> str:
+        """x * cos + rotate_half(x) * sin, every head by the same angles."""
+        head_dim = self.config.head_dim
+        straight = self.mul(f"{rope}.mul_cos", x, cos, n, period=head_dim)
+        negated = self.neg(f"{rope}.neg", x, n)
+        rotated = self.cat(f"{rope}.cat", negated, x, n)
+        turned = self.mul(f"{rope}.mul_sin", rotated, sin, n, period=head_dim)
+        return self.add(f"{rope}.add", straight, turned, n)

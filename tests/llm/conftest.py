@@ -28,4 +28,4 @@ def tokenizer(model_file: GGUFFile) -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def smollm2(device: Any) -> LoadedModel:
-    return load_model("smollm2-135m", max_context=128, device=device)
+    return load_model("smollm2-135m", plan="unfused", max_context=128, device=device)

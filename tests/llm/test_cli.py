@@ -22,7 +22,7 @@ def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny.write_model(tmp_path_factory.mktemp("model") / "tiny.gguf", tiny.LLAMA))
 
 
-@pytest.mark.parametrize("strategy", ["eager", "per-op", "single-pass"])
+@pytest.mark.parametrize("strategy", ["eager", "per-op", "prerecorded"])
 def test_generate(tiny_path: str, strategy: str) -> None:
     result = _run("generate", "Hi", "--no-chat", "--tokens", "6", "--model", tiny_path, "--strategy", strategy)
     assert result.returncode == 0, result.stderr
@@ -41,12 +41,13 @@ def test_generate_with_the_real_model() -> None:
 
 
 def test_bench_prints_one_json_document(tiny_path: str) -> None:
-    result = _run("bench", "--model", tiny_path, "--tokens", "4", "-o", "json")
+    result = _run("bench", "--model", tiny_path, "--strategies", "single-pass", "--tokens", "4", "-o", "json")
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
-    assert [row["strategy"] for row in report["rows"]] == ["eager", "per-op", "single-pass"]
+    assert [row["strategy"] for row in report["rows"]] == ["single-pass"] * 3
+    assert [row["plan"] for row in report["rows"]] == ["unfused", "paper", "fused"]
     assert "\r" not in result.stderr
-    assert "token 4 of 4" in result.stderr
+    assert "round 3 of 3" in result.stderr
 
 
 def test_demo(tiny_path: str) -> None:
@@ -63,10 +64,31 @@ def test_demo_too_short_to_time(tiny_path: str) -> None:
     assert "nan" in result.stdout
 
 
+def test_generate_draws_the_same_text_from_the_same_seed(tiny_path: str) -> None:
+    def draw(seed: str) -> str:
+        arguments = ["--temperature", "2", "--top-k", "50", "--top-p", "0.95", "--seed", seed, "--model", tiny_path]
+        result = _run("generate", "Hi", "--no-chat", "--tokens", "12", "--steps-per-submit", "4", *arguments)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    assert draw("1") == draw("1") != draw("2")
+
+
+@pytest.mark.usefixtures("model_path")
+def test_check_with_the_real_model() -> None:
+    result = _run("check", "--plan", "fused", "--tokens", "3")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("ok ") == 3
+
+
+def test_check_without_golden_values(tiny_path: str) -> None:
+    _assert_refused(_run("check", "--model", tiny_path), "there are no golden values for tiny llama")
+
+
 def test_help() -> None:
     result = _run("--help")
     assert result.returncode == 0
-    for command in ("generate", "bench", "demo", "fetch"):
+    for command in ("generate", "bench", "check", "tune", "demo", "fetch"):
         assert command in result.stdout
 
 
@@ -78,8 +100,17 @@ def test_help() -> None:
         (["generate"], "Missing argument 'PROMPT'"),
         (["generate", "Hi", "--tokens", "0"], "0 is not in the range x>=1"),
         (["generate", "Hi", "--strategy", "fast"], "'fast' is not one of"),
-        (["bench", "--strategies", "eager,fast"], "no strategy 'fast'; there are: eager, per-op, single-pass"),
-        (["bench", "--plan", "best"], "'best' is not"),
+        (
+            ["bench", "--strategies", "eager,fast"],
+            "no strategy 'fast'; there are: eager, per-op, single-pass, prerecorded",
+        ),
+        (["bench", "--plan", "best"], "no plan 'best'; there are: unfused, paper, fused"),
+        (["generate", "Hi", "--temperature", "-1"], "--temperature -1.0: a number 0 or more is needed"),
+        (["generate", "Hi", "--temperature", "nan"], "--temperature nan: a number 0 or more is needed"),
+        (["generate", "Hi", "--temperature", "1", "--top-p", "0"], "--top-p 0.0: a number above 0 and at most 1"),
+        (["generate", "Hi", "--top-k", "5"], "give a --temperature above 0"),
+        (["generate", "Hi", "--weights", "x"], "--weights goes with a preset"),
+        (["generate", "Hi", "--dtype", "int3"], "'int3' is not one of"),
         (["train"], "No such command 'train'"),
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
@@ -112,10 +143,10 @@ def test_closed_pipe(tiny_path: str) -> None:
 
 
 def test_interrupt(tiny_path: str) -> None:
-    command = [*COMMAND, "bench", "--model", tiny_path, "--tokens", "40", "--strategies", "eager"]
+    command = [*COMMAND, "bench", "--model", tiny_path, "--tokens", "30", "--rounds", "40", "--strategies", "eager"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert "token" in process.stderr.readline()
+        assert "round" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
         start = time.monotonic()
         out, err = process.communicate(timeout=60)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from llm import device as llm_device
-from llm.device import kernels_for, open_device
+from llm.device import kernels_for, open_device, subgroup_size
 from llm.errors import DeviceError
 
 
@@ -21,8 +21,18 @@ def test_limits_are_the_adapters() -> None:
 
 @pytest.mark.parametrize(("kind", "kernels"), [("CPU", "cpu"), ("DiscreteGPU", "gpu"), ("IntegratedGPU", "gpu")])
 def test_kernels_follow_the_adapter(kind: str, kernels: str) -> None:
-    device = SimpleNamespace(adapter=SimpleNamespace(info={"adapter_type": kind}))
+    device = SimpleNamespace(adapter=SimpleNamespace(info={"adapter_type": kind}), features=set())
     assert kernels_for(device) == kernels
+
+
+def test_subgroups_are_found_and_tested() -> None:
+    device = open_device()
+    has = any(name in device.features for name in llm_device.SUBGROUP_FEATURES)
+    assert (subgroup_size(device) > 0) == has
+
+
+def test_no_subgroups_without_the_feature(device: Any) -> None:
+    assert subgroup_size(device) == 0
 
 
 def test_no_driver() -> None:
@@ -46,7 +56,7 @@ def test_adapter_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
     limits = dict.fromkeys(llm_device.WANTED_LIMITS, 1)
     info = {"device": "toaster", "backend_type": "Vulkan"}
-    adapter = SimpleNamespace(limits=limits, info=info, request_device_sync=refuse)
+    adapter = SimpleNamespace(limits=limits, info=info, features=set(), request_device_sync=refuse)
     monkeypatch.setattr(llm_device.wgpu.gpu, "request_adapter_sync", lambda **_: adapter)
     with pytest.raises(DeviceError, match=r"'toaster' gives no device: lost$"):
         open_device()

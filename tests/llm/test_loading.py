@@ -16,6 +16,7 @@ from tests.llm.gguf_writer import write_gguf
 def test_quantised_file(device: Any, tmp_path: Path) -> None:
     loaded = load_model(str(tiny.write_model(tmp_path / "m.gguf", tiny.QWEN2, "Q8_0")), device=device)
     assert loaded.model.config.qkv_bias
+    assert loaded.model.plan.weights["layer.0.attn.qkv"].format == "q8"
     assert loaded.golden == ""
 
 
@@ -27,7 +28,7 @@ def test_progress_on_a_terminal(
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     load_model(path, device=device)
-    assert "\rloading weights 20/20" in capsys.readouterr().err
+    assert "\rloading weights 14/14" in capsys.readouterr().err
 
 
 def test_more_tokens_than_rows(tmp_path: Path) -> None:

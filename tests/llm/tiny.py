@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from llm.config import ModelConfig
+from llm.tensors import expected_shapes
 from llm.tokenizer import SPECIAL_TOKEN_TYPE, byte_characters
-from llm.weights import expected_shapes, gguf_name
+from llm.weights import gguf_name
 from tests.llm.gguf_writer import write_gguf
 
 LLAMA = ModelConfig(

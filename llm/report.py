@@ -1,0 +1,77 @@
+"""The report of `python -m llm bench` as Markdown, with tables of the kind that llama-bench prints."""
+
+import statistics
+from typing import Any
+
+from cmdgraph.bench import markdown
+
+
+def to_markdown(report: dict[str, Any]) -> str:
+    """The report as Markdown."""
+    sections = [markdown.facts(report["environment"]), _speed(report), _costs(report)]
+    sections += [
+        f"{ratio.get('plan', '')} {ratio['quantity']}: {ratio['over']} / {ratio['under']} = {_ratio(ratio)}".strip()
+        for ratio in report["ratios"]
+    ]
+    sections += [
+        f"fusion, {each['strategy']}: {each['over']} / {each['under']} = {_ratio(each, 2)}, "
+        f"dispatches alone would allow {each['ceiling']:.3f}"
+        for each in report.get("fusion", [])
+    ]
+    return "\n\n".join(sections)
+
+
+def _speed(report: dict[str, Any]) -> str:
+    model = report["model"]
+    common = [
+        model["name"],
+        f"{model.get('bytes', 0) / 2**20:.0f} MiB {model.get('dtype', '')}".strip(),
+        f"{model.get('parameters', 0) / 1e6:.1f} M",
+        f"{report['environment'].get('backend', '-')}, {model['kernels']}",
+    ]
+    header = ["model", "size", "params", "backend", "plan", "strategy", "test", "t/s", "dispatches", "submits"]
+    rows = []
+    if prefill := report.get("prefill"):
+        test = f"pp{prefill['tokens']}"
+        rows.append([*common, "prefill", prefill["strategy"], test, _speed_of(prefill), prefill["dispatches"], "-"])
+    test = f"tg{report['method'].get('tokens', report['method']['rounds'])}"
+    rows += [
+        [*common, row["plan"], row["strategy"], test, _speed_of(row), row["dispatches_total"], row["submits"]]
+        for row in report["rows"]
+    ]
+    return markdown.table(header, rows)
+
+
+def _costs(report: dict[str, Any]) -> str:
+    header = ["plan", "strategy", "passes", "host CPU us/dispatch", "worker CPU us/dispatch", "ms/token", "same tokens"]
+    rows = [
+        [
+            row["plan"],
+            row["strategy"],
+            row["passes"],
+            _figure(row["host_cpu_us_per_dispatch"], 2),
+            _figure(row.get("worker_cpu_us_per_dispatch"), 2),
+            _figure(row["ms_per_token"], 2),
+            "yes" if row["tokens_equal_reference"] else "NO",
+        ]
+        for row in report["rows"]
+    ]
+    return markdown.table(header, rows)
+
+
+def _speed_of(row: dict[str, Any]) -> str:
+    """Mean and deviation over the rounds."""
+    summary = row.get("tokens_per_s")
+    if summary is None:
+        return "-"
+    samples = summary["samples"]
+    return f"{statistics.mean(samples):.2f} +- {statistics.pstdev(samples):.2f}"
+
+
+def _ratio(ratio: dict[str, Any], digits: int = 1) -> str:
+    low, high = ratio["ci95_low"], ratio["ci95_high"]
+    return f"{ratio['ratio']:.{digits}f} (95 % CI {low:.{digits}f}-{high:.{digits}f})"
+
+
+def _figure(summary: dict[str, Any] | None, digits: int) -> str:
+    return "-" if summary is None else f"{summary['median']:.{digits}f}"
