@@ -16,6 +16,7 @@ measure() { # FILE COMMAND...
 }
 
 measure "strategies-$name.json" python -m cmdgraph bench strategies --dispatches 876 -o json
+measure "checks-$name.json" python -m cmdgraph bench checks -o json
 measure "decode-$name.json" python -m llm bench --model smollm2-135m --plan unfused \
   --strategies eager,per-op,single-pass --tokens 16 -o json
 mv "$new"/*.json "$out"/

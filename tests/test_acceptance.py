@@ -480,7 +480,8 @@ def test_c21_ten_thousand_replays_grow_nothing(kit: Kit, walking: str) -> None:
     graph.wait()
     start = _resident()
 
-    for _ in range(1000 if walking == "python" else 9000):
+    whole = walking == "c" and type(kit.device).__module__.startswith("wgpu.")  # the others do the same in the small
+    for _ in range(9000 if whole else 1000):
         graph.replay()
     graph.wait()
 
