@@ -116,10 +116,13 @@ def require(node: Node, device: Any, index: int) -> None:
         )
 
 
-def require_set(call: str, obj: Any, bound: BoundGroup | None, at: int, device: Any, node: int, place: Place) -> None:
+def require_set(
+    call: str, obj: Any, bound: BoundGroup | None, at: int, device: Any, node: int, place: Callable[[], Place]
+) -> None:
     """Raises ValidationError if a pass may not be given a pipeline, or a bind group (at index ``at``).
 
-    What a pass is given must be right even if no dispatch uses it. ``node`` would be the next one.
+    What a pass is given must be right even if no dispatch uses it. ``node`` would be the next one. ``place`` is asked
+    only for an error: finding it costs more than the rules.
     """
     text, name = None, "same_device"
     if obj._device is not device:
@@ -129,7 +132,10 @@ def require_set(call: str, obj: Any, bound: BoundGroup | None, at: int, device: 
     if text is not None:
         anchor = _ANCHORS[name]
         raise ValidationError(
-            f"node {node} {call}: {text} at {place} (rule {name}, {SPEC}{anchor})", rule=name, anchor=anchor, node=node
+            f"node {node} {call}: {text} at {place()} (rule {name}, {SPEC}{anchor})",
+            rule=name,
+            anchor=anchor,
+            node=node,
         )
 
 

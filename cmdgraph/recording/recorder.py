@@ -257,9 +257,12 @@ class PassRecorder:
     def _require_set(self, call: str, obj: Any, bound: BoundGroup | None = None, at: int = 0) -> None:
         encoder = self.encoder
         try:
-            validation.require_set(call, obj, bound, at, encoder.device, encoder.next, caller(self.groups))
+            validation.require_set(call, obj, bound, at, encoder.device, encoder.next, self._place)
         except ValidationError as error:
             raise encoder.broken(error) from None
+
+    def _place(self) -> Place:
+        return caller(self.groups)
 
     def _record(self, obj: Any) -> Any:
         try:
