@@ -110,10 +110,8 @@ class Capture:
             cause = f"{describe(self._device)}" if self._given else "any device"
             raise EmptyCaptureError(
                 f"the capture begun at {self._begun} recorded 0 dispatches and no other command: nothing was "
-                "submitted to "
-                f"{cause} on this thread inside the block. Likely causes: the work ran on another thread, or before "
-                "the "
-                "block, or through a library that does not use wgpu-py"
+                f"submitted to {cause} on this thread inside the block. Likely causes: the work ran on another "
+                "thread, or before the block, or through a library that does not use wgpu-py"
             )
 
     # -- calls inside the block -------------------------------------------------------------------------------------
@@ -169,8 +167,7 @@ class Capture:
         if not self._execute and not writes:
             raise CaptureError(
                 f"{name}() inside a capture: the commands before it are recorded, not run, so it would read old "
-                "contents. "
-                "Read after replay(), or use capture(execute=True)"
+                "contents. Read after replay(), or use capture(execute=True)"
             )
         state = state_of(obj._device)
         with state.lock, hooks.stepping_aside():  # nobody destroys the buffer before it has been read
@@ -202,8 +199,8 @@ class Capture:
         if not isinstance(recorder, EncoderRecorder) or recorder.before is not self._nodes:
             raise CaptureError(
                 "submit() inside a capture of a command buffer whose encoder was begun outside of it (before the "
-                "capture, on "
-                "another thread, or by a method looked up before the capture). Make the encoder inside the block"
+                "capture, on another thread, or by a method looked up before the capture). Make the encoder inside "
+                "the block"
             )
         return recorder
 

@@ -520,9 +520,9 @@ class CommandGraph:
         index = hazards.first_overwrite(program, buffer)
         if index is not None:
             raise UpdateError(
-                f"node {index} {program.nodes[index].operation} overwrites {describe(buffer)} before the graph reads "
-                "it, so "
-                f"an update would be lost; change that node instead (set_data) [{program.nodes[index].details()}]"
+                f"node {index} {program.nodes[index].operation} overwrites {describe(buffer)} before the graph "
+                "reads it, so an update would be lost; change that node instead (set_data) "
+                f"[{program.nodes[index].details()}]"
             )
 
 

@@ -139,8 +139,7 @@ class Graphed:
     def _complain(self) -> None:
         text = (
             f"{self._fn.__qualname__} has {len(self._captured)} graphs, its limit: this call has yet another "
-            "signature (shapes, "
-            "dtypes and values of its arguments). Raise `limit`, or keep what varies in buffers"
+            "signature (shapes, dtypes and values of its arguments). Raise `limit`, or keep what varies in buffers"
         )
         if self._strict:
             raise CaptureError(text)
@@ -166,8 +165,7 @@ def _key(name: Any, value: Any) -> Hashable:
     except TypeError:
         raise TypeError(
             f"argument {name!r} of a graphed function is a {type(value).__name__}, which is not hashable; pass a "
-            "tuple, or a "
-            "numpy array for data that changes"
+            "tuple, or a numpy array for data that changes"
         ) from None
     return (type(value), value)
 
@@ -186,9 +184,7 @@ def _writes(graph: CommandGraph, arrays: list[np.ndarray]) -> Iterator[tuple[int
     for number in range(len(arrays)):
         if number not in used and arrays[number].size:
             raise CaptureError(
-                f"array argument {number} of a graphed function is not written to any buffer by queue.write_buffer(), "
-                "so later "
-                "calls could not bring new values in. Write the array itself (not a value computed from it), or pass "
-                "it as bytes "
-                "if it never changes"
+                f"array argument {number} of a graphed function is not written to any buffer by "
+                "queue.write_buffer(), so later calls could not bring new values in. Write the array itself (not a "
+                "value computed from it), or pass it as bytes if it never changes"
             )

@@ -203,8 +203,7 @@ def _workgroup_counts(node: Dispatch, device: Any) -> str | None:
         if count > limit:
             return (
                 f"{count} workgroups in {axis} are more than maxComputeWorkgroupsPerDimension ({limit}) of this "
-                "device; "
-                "spread them over two dimensions"
+                "device; spread them over two dimensions"
             )
     return None
 
@@ -229,9 +228,8 @@ def _bind_groups_compatible(node: Any, device: Any) -> str | None:
         group, pipeline = describe(bound.record.group), describe(node.pipeline.pipeline)
         if bound.record.layout.exclusive is not layout.exclusive:
             return (
-                f"{group} at index {index} was made for another layout than the one of {pipeline}; with layout='auto' "
-                "a "
-                "bind group fits only the pipeline whose get_bind_group_layout() it was made with"
+                f"{group} at index {index} was made for another layout than the one of {pipeline}; with "
+                "layout='auto' a bind group fits only the pipeline whose get_bind_group_layout() it was made with"
             )
         return f"{group} at index {index} has other entries than {pipeline} expects there"
     return None
@@ -300,8 +298,7 @@ def _usage_scope(node: Any, device: Any) -> str | None:
         if writing and reading:
             return (
                 f"{describe(resource)} is read at {' and '.join(reading)} and may be written at "
-                f"{' and '.join(writing)} "
-                "of the same dispatch; bind it in one way only, or copy it first"
+                f"{' and '.join(writing)} of the same dispatch; bind it in one way only, or copy it first"
             )
     return None
 
@@ -316,9 +313,8 @@ def _writable_aliasing(node: Any, device: Any) -> str | None:
             for other, (start2, end2) in written[position + 1 :]:
                 if start < end2 and start2 < end:
                     return (
-                        f"{name} ({start}..{end}) and {other} ({start2}..{end2}) overlap in {describe(resource)} and "
-                        "both "
-                        "may write; bind ranges that do not overlap"
+                        f"{name} ({start}..{end}) and {other} ({start2}..{end2}) overlap in {describe(resource)} "
+                        "and both may write; bind ranges that do not overlap"
                     )
     return None
 

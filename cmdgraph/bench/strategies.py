@@ -24,16 +24,11 @@ CAPTURE_TARGET_US = 30
 
 TIMED_REGION = (
     "a sample is `replays_per_sample` runs of the chain and one wait for the GPU at their end, for `prerecorded` a "
-    "wait "
-    "after each. Every call that a user makes for a run is inside: for `eager` and `single-pass-public` encoding, "
-    "finish and "
-    "submit by the public API, for the others graph.replay(). Encoding ahead is inside: at the end of a sample the "
-    "ring is as full as "
-    "at its beginning, and at the very first it is empty. Making buffers, pipelines, bind groups and graphs is "
-    "outside. `host_cpu` is "
-    "the calling thread's CPU time, the wait included, `worker_cpu` that of the thread that encodes ahead; the "
-    "driver's threads are not "
-    "counted"
+    "wait after each. Every call that a user makes for a run is inside: for `eager` and `single-pass-public` "
+    "encoding, finish and submit by the public API, for the others graph.replay(). Encoding ahead is inside: at "
+    "the end of a sample the ring is as full as at its beginning, and at the very first it is empty. Making "
+    "buffers, pipelines, bind groups and graphs is outside. `host_cpu` is the calling thread's CPU time, the wait "
+    "included, `worker_cpu` that of the thread that encodes ahead; the driver's threads are not counted"
 )
 COMPARED = [
     ("eager", None),

@@ -2,8 +2,7 @@
 
 With zero workgroups nothing runs, yet missing bind groups, wrong layouts and usage conflicts are still refused. It is
 submitted because wgpu-native never frees a finished command buffer that is not. Limits of workgroups, copy ranges and
-indirect
-arguments do not show up in it: `cmdgraph.validation` answers for those.
+indirect arguments do not show up in it: `cmdgraph.validation` answers for those.
 """
 
 from __future__ import annotations

@@ -227,9 +227,8 @@ class _PythonWalker:
         known, generation, rows = self._prepared
         if known is not packed or generation != packed.generation:
             cast = self.backend.functions.cast
-            offsets = {Op.GROUP: "uint32_t *", Op.COPY: "void *", Op.IMMEDIATES: "void *"}
             rows = [
-                (Op(op), x, y, z, cast("void *", p), cast(offsets.get(op, "void *"), q), u, v, w)
+                (Op(op), x, y, z, cast("void *", p), cast("uint32_t *" if op == Op.GROUP else "void *", q), u, v, w)
                 for op, x, y, z, p, q, u, v, w in packed.commands.tolist()
             ]
             self._prepared = (packed, packed.generation, rows)
