@@ -8,7 +8,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from functools import cached_property, wraps
 from typing import Any
 
@@ -128,7 +127,7 @@ class CommandGraph:
         """
         if times < 1:
             raise ValueError(f"replay(times={times}): times must be at least 1")
-        self._make_room()
+        self._wait_until_fewer_than(max(1, self.max_in_flight), self._ready("replay")[0].wait)
         with self._lock:
             self._in_flight.append(self._ready("replay")[0].submit(times))
             self._replays += times
@@ -142,12 +141,11 @@ class CommandGraph:
             DeviceLostError: the device was destroyed or lost, so they may never be.
         """
         session = self._ready("wait")[1]
-        while self._in_flight:
-            self._wait_for_oldest(session)
+        self._wait_until_fewer_than(1, lambda ticket: session.backend.wait(session.device, ticket))
 
     @property
     def strategy(self) -> str:
-        """How replays reach the queue: "per-op" or "single-pass". Can be set at any time; see `cmdgraph.replay`."""
+        """How replays reach the queue: "per-op", "single-pass" or "prerecorded". Can be set at any time."""
         return self._ready_strategy().name
 
     @strategy.setter
@@ -468,20 +466,16 @@ class CommandGraph:
         session.state.refuse_lost(session.device)
         return program, session
 
-    def _wait_for_oldest(self, session: Session) -> None:
-        try:
-            ticket = self._in_flight.popleft()
-        except IndexError:
-            return  # another thread was quicker
-        session.state.refuse_lost(session.device)
-        session.backend.wait(session.device, ticket)
-
-    def _make_room(self) -> None:
-        strategy, session = self._ready("replay")
-        while len(self._in_flight) >= max(1, self.max_in_flight):
+    def _wait_until_fewer_than(self, count: int, wait: Callable[[Any], None]) -> None:
+        """Waits for the oldest submissions, with `wait`, until fewer than `count` are outstanding."""
+        session = self._loaded()[1]
+        while len(self._in_flight) >= count:
+            try:
+                ticket = self._in_flight.popleft()
+            except IndexError:
+                return  # another thread was quicker
             session.state.refuse_lost(session.device)
-            with suppress(IndexError):  # another thread was quicker
-                strategy.wait(self._in_flight.popleft())
+            wait(ticket)
 
     @cached_property
     def _elements(self) -> dict[int, str]:
