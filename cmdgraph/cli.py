@@ -74,7 +74,8 @@ def bench() -> None:
 def strategies(output: str, dispatches: int, rounds: int, warmup: int, seed: int, package: str, quiet: bool) -> None:
     """Compare eager calls with the strategies of a graph, on a chain checked against numpy."""
     # Not at the top: `cmdgraph info` must work where wgpu cannot be loaded.
-    from cmdgraph.bench import markdown, strategies
+    from cmdgraph.bench import markdown
+    from cmdgraph.bench.experiments import strategies
 
     with _progress("round", quiet) as progress:
         report = strategies.measure(
@@ -96,7 +97,8 @@ def strategies(output: str, dispatches: int, rounds: int, warmup: int, seed: int
 @QUIET
 def endurance(output: str, replays: int, strategy: str, package: str, quiet: bool) -> None:
     """Replay a graph of 50 nodes very often: memory, object counts and time must stay flat."""
-    from cmdgraph.bench import endurance, markdown
+    from cmdgraph.bench import markdown
+    from cmdgraph.bench.experiments import endurance
     from cmdgraph.replay import STRATEGIES
 
     if strategy not in STRATEGIES:
@@ -115,7 +117,7 @@ def endurance(output: str, replays: int, strategy: str, package: str, quiet: boo
 @QUIET
 def checks(output: str, rounds: int, seed: int, package: str, quiet: bool) -> None:
     """What a replay pays for validation, with 10 and with 100,000 nodes."""
-    from cmdgraph.bench import checks
+    from cmdgraph.bench.experiments import checks
 
     with _progress("round", quiet) as progress:
         report = checks.measure(adapters.open_device(package), rounds=rounds, seed=seed, progress=progress)

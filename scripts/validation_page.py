@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cmdgraph import validation
-from cmdgraph.bench import checks, markdown
+from cmdgraph.bench import markdown
+from cmdgraph.bench.experiments import checks
 from scripts.sections import filled, put
 from tests.fuzz.differences import DIFFERENCES
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cmdgraph.bench import checks
+from cmdgraph.bench.experiments import checks
 from cmdgraph.bench.method import MeasurementError
 from cmdgraph.liveness import Watch
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from cmdgraph import adapters
-from cmdgraph.bench import markdown, strategies, ways
+from cmdgraph.bench import markdown, ways
 from cmdgraph.bench.chain import BINDINGS, BUFFERS, PIPELINES, Chain, make_steps
+from cmdgraph.bench.experiments import strategies
 from cmdgraph.bench.method import MeasurementError
 
 TINY: dict[str, Any] = {"dispatches": 40, "rounds": 3, "warmup": 1}

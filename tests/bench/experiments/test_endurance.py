@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import cmdgraph
-from cmdgraph.bench import endurance, markdown
+from cmdgraph.bench import markdown
+from cmdgraph.bench.experiments import endurance
 from cmdgraph.bench.method import MeasurementError
 from cmdgraph.replay import STRATEGIES
 
