@@ -12,11 +12,12 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from cmdgraph.bench import environment
 
-__all__ = ["IMPLEMENTATIONS", "MAIN_LIMITS", "AdapterError", "find", "open_device", "probe"]
+__all__ = ["IMPLEMENTATIONS", "MAIN_LIMITS", "AdapterError", "UnknownAdapterError", "find", "open_device", "probe"]
 
 #: Implementations by the package that brings them.
 IMPLEMENTATIONS = {"wgpu": "wgpu-native", "wgpudawn": "Dawn"}
@@ -44,6 +45,10 @@ NO_ADAPTER = (
 
 class AdapterError(Exception):
     """No adapter, or an implementation that is not installed or does not start."""
+
+
+class UnknownAdapterError(AdapterError):
+    """There are adapters, but none of that name."""
 
 
 def find(package: str) -> dict[str, Any]:
@@ -84,10 +89,12 @@ def probe(package: str) -> dict[str, Any]:
     }
 
 
-def open_device(package: str) -> Any:
-    """A device on the implementation's preferred adapter, which was seen to start in a process of its own.
+def open_device(package: str, name: str | None = None, features: Sequence[str] = ()) -> Any:
+    """A device on the implementation's preferred adapter, or on the first whose name contains `name`, in whatever case.
+    The implementation was seen to start in a process of its own. Of `features` the device has those that there are.
 
     Raises:
+        UnknownAdapterError: no adapter is called so.
         AdapterError: the package is not installed, or there is no adapter.
     """
     try:
@@ -99,10 +106,19 @@ def open_device(package: str) -> Any:
         raise AdapterError(f"{IMPLEMENTATIONS[package]}: {found['error']}")
     if not found["adapters"]:
         raise AdapterError(NO_ADAPTER)
-    adapter = gpu.request_adapter_sync(power_preference="high-performance")
+    adapter = gpu.request_adapter_sync(power_preference="high-performance") if name is None else _named(gpu, name)
     # Dawn's objects may be used from several threads only with this; wgpu-native's always may.
-    features = [name for name in ("implicit-device-synchronization",) if name in adapter.features]
-    return adapter.request_device_sync(required_features=features)
+    wanted = ["implicit-device-synchronization", *features]
+    return adapter.request_device_sync(required_features=[each for each in wanted if each in adapter.features])
+
+
+def _named(gpu: Any, name: str) -> Any:
+    usable = [adapter for adapter in gpu.enumerate_adapters_sync() if adapter.info["backend_type"] in BACKENDS]
+    for adapter in usable:
+        if name.lower() in adapter.info["device"].lower():
+            return adapter
+    there = ", ".join(adapter.info["device"] for adapter in usable)
+    raise UnknownAdapterError(f"no adapter is called {name!r}; there are: {there}")
 
 
 if __name__ == "__main__":

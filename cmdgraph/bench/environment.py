@@ -39,6 +39,7 @@ def describe(device: Any) -> dict[str, Any]:
         "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "command": _command(),
         "timer_resolution_s": _timer_resolution(),
+        "load_average": _load(),
     }
 
 
@@ -64,6 +65,8 @@ def implementation(obj: Any) -> dict[str, str]:
     if module.startswith("wgpudawn."):
         return {"name": "Dawn", "version": f"wgpudawn {package_version('wgpudawn')}"}
     backend = sys.modules[module.removesuffix("._api")]
+    if not hasattr(backend, "lib_version_info"):
+        return {"name": module, "version": "unknown"}
     return {"name": "wgpu-native", "version": ".".join(str(part) for part in backend.lib_version_info)}
 
 
@@ -79,6 +82,14 @@ def package_version(name: str) -> str | None:
 def _timer_resolution() -> dict[str, float]:
     timers = method.SYSTEM_TIMERS
     return {"wall": method.resolution(timers.wall), "cpu": method.resolution(timers.cpu)}
+
+
+def _load() -> float | None:
+    """How many threads wanted a processor during the last minute, ours included."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
 
 
 def _commit() -> tuple[str | None, bool | None]:

@@ -144,17 +144,20 @@ def mixture(reports: Iterable[Mapping[str, Any]]) -> str | None:
 
 def _upgraded(old: Report) -> Report:
     """A report of version 0: no version, rows named by what they compare, figures without units."""
-    rows = [{"name": _row_name(row, number), **row} for number, row in enumerate(old.get("rows", []))]
-    defaults: Report = {"workload": old.get("chain") or old.get("graph") or {}, "method": {}, "interrupted": False}
-    others: Report = {name: [] for name in _LISTS[1:]}
-    return {
+    new = {
         "format": FORMAT,
-        **defaults,
-        **others,
+        "workload": old.get("chain") or old.get("graph") or old.get("model") or {},
+        "method": {},
+        "interrupted": False,
+        **{name: [] for name in _LISTS},
         **old,
         "version": VERSION,
-        "rows": [_with_units(row) for row in rows],
     }
+    new["rows"] = [_with_units({"name": _row_name(row, n), **row}) for n, row in enumerate(new["rows"])]
+    new["left_out"] = [{"row": row.get("strategy"), **row} for row in new["left_out"]]
+    if "ratio" in old:
+        new["ratios"] = [{"quantity": "host_cpu", **old["ratio"]}]
+    return new
 
 
 def _row_name(row: Mapping[str, Any], number: int) -> str:
