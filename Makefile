@@ -56,4 +56,4 @@ readme: setup
 clean:
 	rm -rf .venv .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find cmdgraph llm tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f cmdgraph/replay/_walker.c cmdgraph/replay/_walker*.so
+	rm -f cmdgraph/replay/_walker.c cmdgraph/bench/_phases.c cmdgraph/*/_*.so

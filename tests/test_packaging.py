@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "cmdgraph")
-BUILT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "_walker.c", "*.egg-info")
+BUILT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "_walker.c", "_phases.c", "*.egg-info")
 
 
 def _can_compile() -> bool:

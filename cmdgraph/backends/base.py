@@ -84,6 +84,10 @@ class Backend(ABC):
     def _functions(self) -> Functions: ...
 
     @abstractmethod
+    def function_address(self, name: str) -> int:
+        """Where the function of webgpu.h with that name lies."""
+
+    @abstractmethod
     def address(self, obj: Any) -> int:
         """The native handle of a GPU object."""
 

@@ -25,12 +25,13 @@ class Dawn(Backend):
         lib, ffi = self.api.lib, self.api.ffi
         return Functions(
             calls={name: getattr(lib, native) for name, native in FUNCTIONS.items()},
-            addresses={
-                name: int(ffi.cast("uintptr_t", ffi.addressof(lib, native))) for name, native in FUNCTIONS.items()
-            },
+            addresses={name: self.function_address(native) for name, native in FUNCTIONS.items()},
             null=ffi.NULL,
             cast=ffi.cast,
         )
+
+    def function_address(self, name: str) -> int:
+        return int(self.api.ffi.cast("uintptr_t", self.api.ffi.addressof(self.api.lib, name)))
 
     def address(self, obj: Any) -> int:
         return int(self.api.ffi.cast("uintptr_t", obj._internal))

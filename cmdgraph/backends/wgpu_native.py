@@ -43,6 +43,9 @@ class WgpuNative(Backend):
             submit_for_index_address=self._integer(submit),
         )
 
+    def function_address(self, name: str) -> int:
+        return self._integer(getattr(self._lib, name))
+
     def address(self, obj: Any) -> int:
         return self._integer(obj._internal)
 

@@ -140,22 +140,30 @@ class Chain:
             device.create_buffer(label=f"state {n}", size=self._start[0].nbytes, usage=0x80 | 0x8 | 0x4)
             for n in range(BUFFERS)
         ]
-        layout = device.create_bind_group_layout(
+        self.layout = device.create_bind_group_layout(
             entries=[
                 {"binding": 0, "visibility": 4, "buffer": {"type": "read-only-storage"}},
                 {"binding": 1, "visibility": 4, "buffer": {"type": "read-only-storage"}},
                 {"binding": 2, "visibility": 4, "buffer": {"type": "storage"}},
             ]
         )
-        pipelines = self._make_pipelines(layout)
+        pipelines = self._make_pipelines()
         #: What a user's loop goes through: (pipeline, bind group) for each dispatch.
-        self.calls = [(pipelines[step.pipeline], self._bind(layout, step)) for step in self.steps]
+        self.calls = [(pipelines[step.pipeline], self._bind(step)) for step in self.steps]
 
     def first(self, count: int) -> Chain:
         """The first `count` dispatches as a chain of their own, on the same buffers."""
         part = copy.copy(self)
         part.steps, part.calls = self.steps[:count], self.calls[:count]
         return part
+
+    def buffers_of(self, step: Step) -> list[Any]:
+        """What a step binds, in order."""
+        return [self._buffers[number] for number in (step.a, step.b, step.out)]
+
+    def entries(self, step: Step) -> list[dict[str, Any]]:
+        """The same as the entries of a bind group."""
+        return [{"binding": n, "resource": {"buffer": buffer}} for n, buffer in enumerate(self.buffers_of(step))]
 
     def reset(self) -> None:
         """Puts the buffers back to the start state."""
@@ -203,8 +211,8 @@ class Chain:
             raise MeasurementError(f"{wrong.size} of {BUFFERS} buffers differ from numpy, first {wrong[0]}")
         return True
 
-    def _make_pipelines(self, layout: Any) -> list[Any]:
-        pipeline_layout = self.device.create_pipeline_layout(bind_group_layouts=[layout])
+    def _make_pipelines(self) -> list[Any]:
+        pipeline_layout = self.device.create_pipeline_layout(bind_group_layouts=[self.layout])
         pipelines = []
         for number in range(PIPELINES):
             module = self.device.create_shader_module(code=self.arithmetic.code(number))
@@ -212,7 +220,5 @@ class Chain:
             pipelines.append(self.device.create_compute_pipeline(layout=pipeline_layout, compute=compute))
         return pipelines
 
-    def _bind(self, layout: Any, step: Step) -> Any:
-        buffers = (self._buffers[step.a], self._buffers[step.b], self._buffers[step.out])
-        entries = [{"binding": n, "resource": {"buffer": buffer}} for n, buffer in enumerate(buffers)]
-        return self.device.create_bind_group(layout=layout, entries=entries)
+    def _bind(self, step: Step) -> Any:
+        return self.device.create_bind_group(layout=self.layout, entries=self.entries(step))

@@ -110,7 +110,12 @@ def _shared(experiment: Experiment) -> Iterator[click.Option]:
     yield option(["--on", "package"], type=packages, default="wgpu", help="wgpu is wgpu-native, wgpudawn is Dawn.")
     yield option(["--adapter"], help="Part of the adapter's name; by default the one for high performance.")
     yield option(
-        ["--list-adapters"], is_flag=True, is_eager=True, expose_value=False, callback=_listed, help="And end."
+        ["--list-adapters"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_listed,
+        help="Print them, and end.",
     )
     yield option(["--quick"], is_flag=True, help="Less of everything: " + _quick_words(experiment) + ".")
     yield option(["--quiet"], is_flag=True, help="No progress on stderr.")

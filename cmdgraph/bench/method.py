@@ -69,13 +69,15 @@ class Arm:
 
     `run` is what is timed. `check` is called once after the warm-up, outside the timed region, and must
     return true; it may raise MeasurementError to say what is wrong. `worker_cpu` reads the CPU seconds that a
-    worker thread has spent for the arm so far. `gpu` reads the seconds that the last run took on the GPU.
+    worker thread has spent for the arm so far. `gpu` reads the seconds that the last run took on the GPU. `settle` is
+    called after each run, untimed: it waits for what must not reach into the next sample.
     """
 
     run: Callable[[], object]
     check: Callable[[], object] | None = None
     worker_cpu: Callable[[], float] = lambda: 0.0
     gpu: Callable[[], float] | None = None
+    settle: Callable[[], object] = lambda: None
 
 
 @attrs.frozen
@@ -226,6 +228,7 @@ def _warm(arm: Arm, at_least: int, seconds: float, timers: Timers) -> tuple[int,
         before = timers.wall()
         arm.run()
         now = timers.wall()
+        arm.settle()
         runs += 1
         idle = 0 if now - before < (1 - FASTER) * fastest else idle + 1
         fastest = min(fastest, now - before)
@@ -281,6 +284,7 @@ def _sample(arm: Arm, series: Series, timers: Timers) -> None:
     series.process_s.append(process_end - process)
     series.worker_s.append(arm.worker_cpu() - worker)
     series.returned.append(returned)
+    arm.settle()
     if arm.gpu is not None:
         series.gpu_s.append(arm.gpu())
 
