@@ -89,9 +89,10 @@ def probe(package: str) -> dict[str, Any]:
     }
 
 
-def open_device(package: str, name: str | None = None, features: Sequence[str] = ()) -> Any:
+def open_device(package: str, name: str | None = None, features: Sequence[str] = (), limits: Sequence[str] = ()) -> Any:
     """A device on the implementation's preferred adapter, or on the first whose name contains `name`, in whatever case.
-    The implementation was seen to start in a process of its own. Of `features` the device has those that there are.
+    The implementation was seen to start in a process of its own. Of `features` the device has those that there are, of
+    `limits` as much as the adapter allows.
 
     Raises:
         UnknownAdapterError: no adapter is called so.
@@ -109,7 +110,10 @@ def open_device(package: str, name: str | None = None, features: Sequence[str] =
     adapter = gpu.request_adapter_sync(power_preference="high-performance") if name is None else _named(gpu, name)
     # Dawn's objects may be used from several threads only with this; wgpu-native's always may.
     wanted = ["implicit-device-synchronization", *features]
-    return adapter.request_device_sync(required_features=[each for each in wanted if each in adapter.features])
+    return adapter.request_device_sync(
+        required_features=[each for each in wanted if each in adapter.features],
+        required_limits={each: adapter.limits[each] for each in limits if adapter.limits.get(each)},
+    )
 
 
 def _named(gpu: Any, name: str) -> Any:

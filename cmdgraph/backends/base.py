@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from cmdgraph.errors import BackendError
+
 __all__ = ["FUNCTIONS", "Backend", "ErrorScope", "Functions"]
 
 FUNCTIONS = {
@@ -114,6 +116,20 @@ class Backend(ABC):
         """Whether commands may be encoded on another thread while this one makes other calls of `device`."""
         del device
         return True
+
+    def timestamp_period_ns(self, device: Any) -> float:
+        """Nanoseconds that a step of a resolved timestamp stands for: 1, as WebGPU has it."""
+        del device
+        return 1.0
+
+    def without_validation(self, device: Any) -> Any:
+        """Another device on the same adapter with the same features, that checks nothing.
+
+        Raises:
+            BackendError: the implementation always checks.
+        """
+        del device
+        raise BackendError(f"{self.name} has no switch that turns its validation off")
 
     def lost_bytes(self, dispatches: int) -> int:
         """What the implementation never gives back of a finished command buffer that is dropped, about."""

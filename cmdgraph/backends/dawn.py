@@ -50,6 +50,17 @@ class Dawn(Backend):
     def encodes_on_threads(self, device: Any) -> bool:
         return "implicit-device-synchronization" in device.features
 
+    def without_validation(self, device: Any) -> Any:
+        import wgpudawn
+        from wgpudawn.backends.dawn import extras
+
+        # An adapter gives one device only: the same one is asked for anew.
+        adapters = wgpudawn.gpu.enumerate_adapters_sync()
+        adapter = next(each for each in adapters if dict(each.info) == dict(device.adapter.info))
+        return extras.request_device_sync(
+            adapter, required_features=sorted(device.features), enable_toggles=["skip_validation"]
+        )
+
     def version(self) -> str:
         from wgpudawn.backends.dawn import __version__
 

@@ -10,6 +10,7 @@ its own, and most change the pipeline. With floating-point numbers it is `out = 
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -179,12 +180,11 @@ class Chain:
         """Waits for all submitted work with what the public API offers: a read of four bytes."""
         self.device.queue.read_buffer(self._buffers[0], 0, 4)
 
-    def expected(self, times: int) -> np.ndarray:
-        """The state after `times` runs of the chain from the start state."""
+    def expected(self, times: int, more: int = 0) -> np.ndarray:
+        """The state after `times` runs of the chain and its first `more` steps, from the start state."""
         state = self._start.copy()
-        for _ in range(times):
-            for step in self.steps:
-                state[step.out] = self.arithmetic.numpy(step.pipeline, state[step.a], state[step.b])
+        for step in itertools.chain(*itertools.repeat(self.steps, times), self.steps[:more]):
+            state[step.out] = self.arithmetic.numpy(step.pipeline, state[step.a], state[step.b])
         return state
 
     def require(self, run: Callable[[], object], times: int = 2) -> bool:
@@ -200,13 +200,13 @@ class Chain:
             run()
         return self.equals_numpy(times)
 
-    def equals_numpy(self, times: int) -> bool:
-        """Whether the buffers hold what numpy computes for `times` runs from the start state.
+    def equals_numpy(self, times: int, more: int = 0) -> bool:
+        """Whether the buffers hold what numpy computes for `times` runs and `more` steps from the start state.
 
         Raises:
             MeasurementError: they do not.
         """
-        wrong = np.flatnonzero((self.state() != self.expected(times)).any(axis=1))
+        wrong = np.flatnonzero((self.state() != self.expected(times, more)).any(axis=1))
         if wrong.size:
             raise MeasurementError(f"{wrong.size} of {BUFFERS} buffers differ from numpy, first {wrong[0]}")
         return True

@@ -159,7 +159,7 @@ def _run(
 
 def _measure(experiment: Experiment, package: str, adapter: str | None, plan: Plan, given: dict[str, Any]) -> Report:
     try:
-        device = adapters.open_device(package, adapter, experiment.features)
+        device = adapters.open_device(package, adapter, experiment.features, experiment.limits)
     except adapters.UnknownAdapterError as error:
         raise _Refused(str(error)) from error
     try:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from cmdgraph.bench import results
 from cmdgraph.bench.results import Report
 
 __all__ = ["endurance", "facts", "report", "strategies", "table"]
@@ -133,18 +134,20 @@ _HIDDEN = {"name", "series", "checked", "dispatches_per_sample", "submits_per_sa
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Header and cells: the name, then every parameter and figure that some row has. Whole runs are left to the JSON
-    where there are figures per dispatch, and so are threads that did nothing.
+    """Header and cells: the name, then the parameters that all rows have and the figures that some have.
+
+    Left to the JSON are whole runs, where there are figures per dispatch, and threads that did nothing.
     """
     keys = list(dict.fromkeys(key for row in rows for key in row if key not in _HIDDEN))
-    keys = [key for key in keys if not key.endswith("_per_run") and any(_something(row.get(key)) for row in rows)]
+    keys = [key for key in keys if not key.endswith("_per_run") and _worth_showing(key, rows)]
     return ["row", *(key.replace("_", " ") for key in keys)], [
         [row["name"], *(_cell(row.get(k)) for k in keys)] for row in rows
     ]
 
 
-def _something(value: Any) -> bool:
-    return value["max"] > 0 if isinstance(value, dict) and "samples" in value else value is not None
+def _worth_showing(key: str, rows: Sequence[dict[str, Any]]) -> bool:
+    found = [figure for row in rows if (figure := results.figures(row).get(key))]
+    return any(figure["max"] > 0 for figure in found) if found else all(key in row for row in rows)
 
 
 def _cell(value: Any) -> str:

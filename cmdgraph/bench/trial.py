@@ -95,4 +95,4 @@ def _judged(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return "; ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

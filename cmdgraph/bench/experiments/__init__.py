@@ -50,8 +50,8 @@ class Experiment:
     """How an experiment is called.
 
     `measure` takes a device, a `Plan` and the options. ``quick`` are values for the short set, of options and of
-    ``rounds``. ``features`` are asked of the device where the adapter has them. Without ``rounded`` there are no rounds
-    to set.
+    ``rounds``. ``features`` and ``limits`` are asked of the device as far as the adapter has them. Without ``rounded``
+    there are no rounds to set.
     """
 
     measure: Callable[..., Report]
@@ -61,6 +61,7 @@ class Experiment:
     rounds: int = 30
     warmup: int = 3
     features: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
     rounded: bool = True
     to_markdown: Callable[[Report], str] = markdown.report
 
