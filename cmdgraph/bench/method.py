@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import gc
 import random
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import attrs
 
+from cmdgraph.bench.samples import Interrupted, Samples, Series
 from cmdgraph.bench.statistics import ratio, summary
+from cmdgraph.bench.timers import SYSTEM_TIMERS, Timers, resolution
 
 __all__ = [
     "DESCRIPTION",
@@ -52,18 +52,6 @@ class MeasurementError(Exception):
 
 
 @attrs.frozen
-class Timers:
-    """The clocks, in seconds. Tests put virtual ones in their place."""
-
-    wall: Callable[[], float] = time.perf_counter
-    cpu: Callable[[], float] = time.thread_time
-    process: Callable[[], float] = time.process_time
-
-
-SYSTEM_TIMERS = Timers()
-
-
-@attrs.frozen
 class Arm:
     """One of the things compared.
 
@@ -78,55 +66,6 @@ class Arm:
     worker_cpu: Callable[[], float] = lambda: 0.0
     gpu: Callable[[], float] | None = None
     settle: Callable[[], object] = lambda: None
-
-
-@attrs.frozen
-class Series:
-    """The raw samples of one arm in the order in which they were taken, in seconds, and what its runs returned."""
-
-    wall_s: list[float] = attrs.field(factory=list)
-    cpu_s: list[float] = attrs.field(factory=list)
-    worker_s: list[float] = attrs.field(factory=list)
-    process_s: list[float] = attrs.field(factory=list)
-    gpu_s: list[float] = attrs.field(factory=list)
-    returned: list[Any] = attrs.field(factory=list)
-
-    @property
-    def other_s(self) -> list[float]:
-        """CPU seconds of the threads that are not ours: the driver's."""
-        threads = zip(self.process_s, self.cpu_s, self.worker_s, strict=True)
-        return [max(0.0, process - cpu - worker) for process, cpu, worker in threads]
-
-    def cut(self, rounds: int) -> None:
-        """Forgets what was taken after so many rounds."""
-        for samples in (self.wall_s, self.cpu_s, self.worker_s, self.process_s, self.gpu_s, self.returned):
-            del samples[rounds:]
-
-
-class Samples(dict[str, Series]):
-    """The series of all arms by name.
-
-    Attributes:
-        rounds: how many were finished.
-        interrupted: somebody stopped it.
-        warmup_runs: untimed runs of each arm.
-        unsteady: arms that were still getting faster when the warm-up had to end.
-    """
-
-    def __init__(self, names: Mapping[str, Any]) -> None:
-        super().__init__({name: Series() for name in names})
-        self.rounds = 0
-        self.interrupted = False
-        self.warmup_runs: dict[str, int] = {}
-        self.unsteady: list[str] = []
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C after at least one whole round; `samples` are those of the whole rounds."""
-
-    def __init__(self, samples: Samples) -> None:
-        super().__init__()
-        self.samples = samples
 
 
 @attrs.frozen
@@ -205,19 +144,6 @@ def interleave(
             series.cut(samples.rounds)
         raise Interrupted(samples) from None
     return samples
-
-
-def resolution(timer: Callable[[], float], *, steps: int = 50) -> float:
-    """The smallest step that the timer was seen to make, in seconds."""
-    smallest = float("inf")
-    before = timer()
-    while steps:
-        now = timer()
-        if now > before:
-            smallest = min(smallest, now - before)
-            before = now
-            steps -= 1
-    return smallest
 
 
 def _warm(arm: Arm, at_least: int, seconds: float, timers: Timers) -> tuple[int, bool]:

@@ -31,7 +31,8 @@ TIMED_REGION = (
     "`capture` is the with block and its end: recording, proving each command, packing, and the implementation's own "
     "check of the same commands with zero workgroups. `rules` is proving alone: every rule on every node of the "
     "finished graph, as capture does it. `encode` is walking the packed commands to a finished command buffer, which "
-    "is then submitted and waited for outside. `replay` is graph.replay(wait=True): encoding, one submit and the wait for the GPU"
+    "is then submitted and waited for outside. `replay` is graph.replay(wait=True): encoding, one submit and the wait "
+    "for the GPU"
 )
 SYNC = "graph.wait() once for each replay; none elsewhere"
 
@@ -172,7 +173,8 @@ def _per_node(memory: dict[str, Any]) -> dict[str, Any]:
     value = memory["resident_growth_bytes"] / memory["nodes"]
     text = (
         f"capturing {memory['nodes']:,} nodes made the process grow by "
-        f"{memory['resident_growth_bytes'] / 2**20:.1f} MiB, of which the packed commands are {memory['packed_bytes'] / 2**20:.1f} MiB"
+        f"{memory['resident_growth_bytes'] / 2**20:.1f} MiB, of which the packed commands are "
+        f"{memory['packed_bytes'] / 2**20:.1f} MiB"
     )
     return {"name": "memory of a node", "value": value, "unit": "bytes", "text": text}
 

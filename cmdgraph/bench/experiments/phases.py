@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ PHASES = (
     "submit",
     "release",
 )
+PATHS = ("public", "C")
 ENCODER = ("create encoder", "finish")
 WITHOUT = "without clocks"
 
@@ -49,7 +50,7 @@ _Path = Callable[[str], np.ndarray]
 """Makes the calls of a sample; gives the seconds of each phase and of the whole by a clock of `CLOCKS`."""
 
 
-def measure(device: Any, plan: Plan, *, dispatches: int = 200) -> Report:
+def measure(device: Any, plan: Plan, *, dispatches: int = 200, paths: Sequence[str] = PATHS) -> Report:
     """Measures each phase over `dispatches` operations a sample, and the whole with and without clocks, in us.
 
     Raises:
@@ -60,12 +61,14 @@ def measure(device: Any, plan: Plan, *, dispatches: int = 200) -> Report:
         raise OptionError(f"dispatches: needs at least one, got {dispatches}")
     chain = Chain(device, dispatches, plan.seed)
     left_out: list[dict[str, str]] = []
-    paths: dict[str, _Path] = {"public": _public(chain, plan.timers)}
-    if reason := why_absent():
+    makers: dict[str, Callable[[], _Path]] = {
+        "public": lambda: _public(chain, plan.timers),
+        "C": lambda: _native(chain),
+    }
+    if "C" in paths and (reason := why_absent()):
         left_out.append({"row": "C", "reason": reason})
-    else:
-        paths["C"] = _native(chain)
-    samples = plan.run(dict(_arms(chain, paths)))
+        paths = [name for name in paths if name != "C"]
+    samples = plan.run(dict(_arms(chain, {name: makers[name]() for name in paths})))
     return trial.report(
         "phases",
         device,
