@@ -72,12 +72,12 @@ def write(report: Mapping[str, Any], path: Path) -> None:
     Raises:
         ResultError: the file cannot be written. What was there is still there.
     """
+    text = json.dumps(report, indent=2) + "\n"
     temporary = None
     try:
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             temporary = file.name
-            json.dump(report, file, indent=2)
-            file.write("\n")
+            file.write(text)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except OSError as error:
@@ -133,7 +133,7 @@ def mixture(reports: Iterable[Mapping[str, Any]]) -> str | None:
         environment = report["environment"]
         state = (environment.get("commit"), bool(environment.get("dirty")))
         states.setdefault(state, set()).add(report["experiment"])
-    if len(states) == 1 and not next(iter(states))[1]:
+    if len(states) == 1 and next(iter(states))[0] and not next(iter(states))[1]:
         return None
     parts = [
         f"{commit[:12] if commit else 'no commit'}{' with changed files' if dirty else ''} ({', '.join(sorted(names))})"
