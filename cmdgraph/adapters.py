@@ -17,7 +17,16 @@ from typing import Any
 
 from cmdgraph.bench import environment
 
-__all__ = ["IMPLEMENTATIONS", "MAIN_LIMITS", "AdapterError", "UnknownAdapterError", "find", "open_device", "probe"]
+__all__ = [
+    "IMPLEMENTATIONS",
+    "MAIN_LIMITS",
+    "AdapterError",
+    "UnknownAdapterError",
+    "find",
+    "open_device",
+    "probe",
+    "request_device",
+]
 
 #: Implementations by the package that brings them.
 IMPLEMENTATIONS = {"wgpu": "wgpu-native", "wgpudawn": "Dawn"}
@@ -99,7 +108,7 @@ def open_device(package: str, name: str | None = None, features: Sequence[str] =
         AdapterError: the package is not installed, or there is no adapter.
     """
     try:
-        gpu = importlib.import_module(package).gpu
+        importlib.import_module(package)
     except ModuleNotFoundError as error:
         raise AdapterError(f"{IMPLEMENTATIONS[package]} is not installed: pip install {package}") from error
     found = find(package)
@@ -107,6 +116,14 @@ def open_device(package: str, name: str | None = None, features: Sequence[str] =
         raise AdapterError(f"{IMPLEMENTATIONS[package]}: {found['error']}")
     if not found["adapters"]:
         raise AdapterError(NO_ADAPTER)
+    return request_device(package, name, features, limits)
+
+
+def request_device(
+    package: str, name: str | None = None, features: Sequence[str] = (), limits: Sequence[str] = ()
+) -> Any:
+    """The same device without a look beforehand: for a process that nobody minds to lose to a broken driver."""
+    gpu = importlib.import_module(package).gpu
     adapter = gpu.request_adapter_sync(power_preference="high-performance") if name is None else _named(gpu, name)
     # Dawn's objects may be used from several threads only with this; wgpu-native's always may.
     wanted = ["implicit-device-synchronization", *features]

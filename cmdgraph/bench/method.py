@@ -29,6 +29,7 @@ __all__ = [
     "Samples",
     "Series",
     "Timers",
+    "collector_off",
     "interleave",
     "ratio",
     "resolution",
@@ -195,7 +196,7 @@ def _rounds(
 def _round(arms: Mapping[str, Arm], samples: Samples, timers: Timers, draw: random.Random) -> None:
     order = list(arms)
     draw.shuffle(order)
-    with _collector_off():
+    with collector_off():
         for name in order:
             _sample(arms[name], samples[name], timers)
 
@@ -216,7 +217,7 @@ def _sample(arm: Arm, series: Series, timers: Timers) -> None:
 
 
 @contextmanager
-def _collector_off() -> Iterator[None]:
+def collector_off() -> Iterator[None]:
     """A collection in the middle of one arm would be charged to it, whoever made the garbage."""
     was_on = gc.isenabled()
     gc.collect()
