@@ -26,6 +26,7 @@ NAMES = (
     "bindings",
     "batch",
     "graph-size",
+    "peers",
     "checks",
     "endurance",
 )
