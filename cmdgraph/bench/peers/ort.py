@@ -1,9 +1,9 @@
 """ONNX Runtime with its WebGPU execution provider, with graph capture off and on.
 
-The bundled build (`onnxruntime-webgpu`) ignores provider options from Python, so capture is asked for by a session
-entry. Input and output must lie on the GPU beforehand; since that build can neither make nor fill such a tensor from
-Python, a second session of one Identity node does both. `synchronize_outputs` returns before the GPU is done when
-capture is on, so waiting is done by reading the output.
+The provider comes with the build `onnxruntime-webgpu`, or as a plugin (`onnxruntime` with `onnxruntime-ep-webgpu`). The
+former ignores provider options from Python, so there capture is asked for by a session entry. Input and output must lie
+on the GPU beforehand; since no Python call makes or fills such a tensor, a second session of one Identity node does
+both. `synchronize_outputs` returns before the GPU is done when capture is on, so waiting is done by reading the output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cmdgraph.bench.peers.elementwise import ELEMENTS, Elementwise
 __all__ = ["PEERS"]
 
 PROVIDER = "WebGpuExecutionProvider"
-CAPTURE = "ep.webgpuexecutionprovider.enableGraphCapture"
+CAPTURE = "enableGraphCapture"
 OPSET, IR_VERSION = 17, 10
 OPERATORS = {"add": "Add", "mul": "Mul"}
 
@@ -51,19 +51,40 @@ def _prepare(chain: Elementwise, *, capture: bool) -> Prepared:
 def _session(model: bytes, *, capture: bool) -> Any:
     import onnxruntime
 
-    if PROVIDER not in onnxruntime.get_available_providers():
-        raise UnavailableError(f"this build of ONNX Runtime has no {PROVIDER}: pip install onnxruntime-webgpu")
     options = onnxruntime.SessionOptions()
     # Nothing may be folded or fused: a node is a dispatch.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     # Idle workers of the CPU provider would spin beside the caller.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    options.add_session_config_entry(CAPTURE, "1" if capture else "0")
-    session = onnxruntime.InferenceSession(model, options, providers=[PROVIDER])
+    capturing = "1" if capture else "0"
+    if PROVIDER in onnxruntime.get_available_providers():
+        options.add_session_config_entry(f"ep.webgpuexecutionprovider.{CAPTURE}", capturing)
+        session = onnxruntime.InferenceSession(model, options, providers=[PROVIDER])
+    else:
+        options.add_provider_for_devices(_plugin_devices(), {CAPTURE: capturing})
+        session = onnxruntime.InferenceSession(model, options)
     if session.get_providers()[0] != PROVIDER:
         raise UnavailableError(f"{PROVIDER} did not start: it takes no adapter here")
     return session
+
+
+@functools.cache
+def _plugin_devices() -> list[Any]:
+    """The devices that the plugin offers; it is registered once in a process."""
+    import onnxruntime
+
+    try:
+        import onnxruntime_ep_webgpu as plugin
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            f"this build of ONNX Runtime has no {PROVIDER}: pip install onnxruntime-webgpu"
+        ) from error
+    onnxruntime.register_execution_provider_library(PROVIDER, plugin.get_library_path())
+    devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == PROVIDER]
+    if not devices:
+        raise UnavailableError(f"{PROVIDER} finds no device here")
+    return devices
 
 
 def _on_the_gpu(loader: Any) -> Any:

@@ -11,11 +11,13 @@ from typing import Any
 
 import attrs
 
+import cmdgraph
 from cmdgraph import adapters
 from cmdgraph.bench import environment, ways
 from cmdgraph.bench.peers.base import Peer, Prepared, UnavailableError, missing
 from cmdgraph.bench.peers.elementwise import Elementwise
 from cmdgraph.bench.peers.wgpu_chain import WgpuChain
+from cmdgraph.errors import CommandGraphError
 from cmdgraph.replay import STRATEGIES
 
 __all__ = ["PEERS"]
@@ -36,10 +38,14 @@ def _plain(chain: Elementwise, *, package: str, way: str) -> Prepared:
 
 
 def _replayed(chain: Elementwise, *, package: str, strategy: str) -> Prepared:
+    _enable(strategy)
     on_device: Any = WgpuChain(_device(package), chain)
     graph = ways.capture(on_device)
     graph.strategy = strategy
     graph.encode_ahead = AHEAD
+    graph.replay(wait=True)
+    if (refused := getattr(graph.stats, "refused", None)) is not None:
+        raise UnavailableError(f"another strategy stands in for {strategy}: {refused}")
 
     def sync() -> None:
         graph.wait()
@@ -54,8 +60,16 @@ def _replayed(chain: Elementwise, *, package: str, strategy: str) -> Prepared:
 
 def _prepared(on_device: Any, run: Callable[[], object], sync: Callable[[], object], **facts: Any) -> Prepared:
     device = on_device.device
-    facts |= {**environment.adapter_facts(device.adapter), "implementation": environment.implementation(device)}
+    facts |= {"adapter": device.adapter.info["device"], **environment.implementation(device)}
     return Prepared(write=on_device.write, run=run, sync=sync, read=on_device.read, facts=facts)
+
+
+def _enable(strategy: str) -> None:
+    """Switches a strategy on that must be before there is a device, by the function of its name."""
+    try:
+        getattr(cmdgraph, f"enable_{strategy}", int)()
+    except CommandGraphError as error:
+        raise UnavailableError(str(error)) from error
 
 
 def _device(package: str) -> Any:
