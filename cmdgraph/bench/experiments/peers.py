@@ -142,6 +142,7 @@ def _row(arm: PeerArm, series: Series) -> dict[str, Any]:
         "ours": peer.ours,
         "dispatches": count,
         "dispatches_per_sample": per_sample,
+        "submits_per_sample": None,  # theirs to know
         "runs_per_sample": arm.runs,
         "dependent": peer.dependent,
         "software": _software(peer),

@@ -21,6 +21,7 @@ TINY: dict[str, dict[str, Any]] = {
     "bindings": {"dispatches": 16},
     "batch": {"workgroups": (1, 3), "dispatches": 2, "work": 2},
     "graph-size": {"counts": (3, 7)},
+    "peers": {"dispatches": (4,), "peers": "wgpu-one-pass,cmdgraph-single-pass"},
     "checks": {"nodes": (3, 9)},
     "endurance": {"replays": 20},
 }
