@@ -4,6 +4,8 @@
 MAKEFLAGS += --no-print-directory
 
 run := scripts/in-env
+# Tests wait for drivers and child processes as much as for a processor; more than four workers would only share the GPU.
+workers := -n auto --maxprocesses 4 --dist worksteal
 checked := cmdgraph llm tests scripts setup.py
 
 help:
@@ -28,7 +30,7 @@ demo:
 
 test: lint
 	@$(run) python -m llm fetch >/dev/null
-	@$(run) pytest -q -m 'not long'
+	@$(run) pytest -q -m 'not long' $(workers)
 
 test-long: setup
 	@$(run) python -m llm fetch >/dev/null

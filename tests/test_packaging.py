@@ -122,6 +122,8 @@ def test_the_wheel_without_the_walker_works_and_says_so(wheel_without_compiler: 
 def _info(python: Path) -> dict:
     """What `cmdgraph info` tells; it fails where there is no GPU, but tells all the same."""
     command = [str(python.with_name("cmdgraph")), "info", "-o", "json"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=python.parent)
+    # A PYTHONPATH would put the checkout before the installed wheel.
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=python.parent, env=plain)
     assert result.returncode in (0, 1), result.stderr
     return json.loads(result.stdout)
