@@ -34,11 +34,16 @@ WHOLE = 1 << 62
 
 @frozen
 class Place:
-    """Where in the user's code a call was made, and the debug groups open around it."""
+    """Where in the user's code a call was made, and how its author names that part of the work.
+
+    ``groups`` are the debug groups and labelled passes open around the call, outermost first; ``label`` is the debug
+    marker inserted just before it.
+    """
 
     file: str
     line: int
     groups: tuple[str, ...] = ()
+    label: str = ""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -76,6 +81,16 @@ class Node:
     operation: ClassVar[str] = "node"
     holds: ClassVar[tuple[str, ...]] = ()
     """The attributes that are buffers."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The debug groups and labelled passes that the node lies in, outermost first."""
+        return self.place.groups
+
+    @property
+    def label(self) -> str:
+        """The debug marker that names this node; empty without one."""
+        return self.place.label
 
     def accesses(self) -> tuple[Access, ...]:
         raise NotImplementedError
