@@ -128,6 +128,13 @@ class _AnyDispatch(Node):
             return self.groups
         return tuple(g if needed else None for g, needed in zip(self.groups, needs, strict=False))
 
+    def needed_immediates(self) -> Iterator[tuple[int, bytes]]:
+        """The immediates within the pipeline's layout; those set for others may lie beyond it."""
+        size = self.pipeline.immediate_size
+        for offset, data in self.immediates:
+            if part := data if size is None else data[: max(0, size - offset)]:
+                yield offset, part
+
 
 @frozen(kw_only=True, eq=False)
 class Dispatch(_AnyDispatch):

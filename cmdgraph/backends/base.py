@@ -106,6 +106,11 @@ class Backend(ABC):
     def version(self) -> str:
         """The implementation's version."""
 
+    def timestamp_period(self, device: Any) -> float:
+        """Nanoseconds of one tick of timestamp queries; 1 by the specification."""
+        del device
+        return 1.0
+
     def encodes_on_threads(self, device: Any) -> bool:
         """Whether commands may be encoded on another thread while this one makes other calls of `device`."""
         del device

@@ -64,6 +64,9 @@ class WgpuNative(Backend):
         if device._internal is not None:
             self._lib.wgpuDevicePoll(device._internal, False, self._ffi.NULL)
 
+    def timestamp_period(self, device: Any) -> float:
+        return float(self._lib.wgpuQueueGetTimestampPeriod(device.queue._internal))
+
     def lost_bytes(self, dispatches: int) -> int:
         return 4096 + 900 * dispatches  # 0.6 to 0.85 MB were measured for 900 dispatches, wgpu-native 29
 

@@ -1,0 +1,300 @@
+// The map: the items on a canvas that can be panned and zoomed. What is too small to read is left out.
+
+const canvas = document.getElementById("map");
+const pen = canvas.getContext("2d");
+const view = { x: 0, y: 0, k: 1 };
+const state = { selected: null, hovered: null, path: false, marked: null, lines: [] };
+let ink = {};
+let frame = 0;
+let moving = 0;
+const MARGIN = 32;
+const FOOT = 74; // the legend's
+const SIDE = 48; // the zoom buttons'
+
+function readInk() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["paper", "panel", "line", "ink", "muted", "faint", "accent", "before", "after", "group"]) {
+    ink[name] = style.getPropertyValue(`--${name}`).trim();
+  }
+  ink.text = style.getPropertyValue("--sans");
+  ink.code = style.getPropertyValue("--mono");
+}
+
+function relayout() {
+  layout({ w: Math.max(200, canvas.clientWidth - MARGIN - SIDE), h: Math.max(200, canvas.clientHeight - MARGIN - FOOT) });
+  state.lines = edges();
+  draw();
+}
+
+function draw() {
+  if (!frame) frame = requestAnimationFrame(paint);
+}
+
+function paint() {
+  frame = 0;
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  pen.setTransform(ratio * view.k, 0, 0, ratio * view.k, ratio * view.x, ratio * view.y);
+  const near = related();
+  paintGroups(root, bounds());
+  paintLines(near);
+  paintItems(root, bounds(), near);
+  paintTitles(root, bounds(), ratio);
+}
+
+function bounds() {
+  return { left: -view.x / view.k, top: -view.y / view.k, right: (canvas.clientWidth - view.x) / view.k, bottom: (canvas.clientHeight - view.y) / view.k };
+}
+
+function outside(item, box) {
+  return item.x > box.right || item.x + item.w < box.left || item.y > box.bottom || item.y + item.h < box.top;
+}
+
+// What stays bright: with a selection, it and its neighbours; with marked nodes, those. Null: all of it.
+function related() {
+  if (state.marked) return new Set([...state.marked].map((node) => shown(leaves[node])));
+  if (!state.selected) return state.path ? new Set(doc.critical_path.map((node) => shown(leaves[node]))) : null;
+  const found = new Set([shown(state.selected)]);
+  for (let at = state.selected.first; at <= state.selected.last; at++) {
+    found.add(shown(leaves[at]));
+    for (const other of [...nodes[at].waits, ...nodes[at].dependents]) found.add(shown(leaves[other]));
+  }
+  return found;
+}
+
+function paintGroups(item, box) {
+  for (const child of item.children) {
+    if (child.node >= 0 || !child.open || outside(child, box)) continue;
+    rounded(child, 9);
+    pen.fillStyle = ink.group;
+    pen.fill();
+    pen.lineWidth = (child === state.selected ? 2 : 1) / Math.min(1, Math.max(view.k, 0.4));
+    pen.strokeStyle = child === state.selected ? ink.accent : ink.line;
+    pen.stroke();
+    paintGroups(child, box);
+  }
+}
+
+function paintLines(near) {
+  const chosen = state.selected && !state.marked ? state.selected : null;
+  const late = [];
+  pen.strokeStyle = ink.faint;
+  pen.globalAlpha = near ? 0.35 : 1;
+  pen.lineWidth = Math.max(1.1, 0.7 / view.k);
+  pen.beginPath();
+  for (const line of state.lines) {
+    if (state.path && line.critical) late.push([line, ink.accent]);
+    else if (chosen && line.pairs.some((pair) => inside(chosen, pair[1]) && !inside(chosen, pair[0]))) late.push([line, ink.before]);
+    else if (chosen && line.pairs.some((pair) => inside(chosen, pair[0]) && !inside(chosen, pair[1]))) late.push([line, ink.after]);
+    else trace(line);
+  }
+  pen.stroke();
+  pen.globalAlpha = 1;
+  for (const [line, colour] of late) {
+    pen.beginPath();
+    trace(line);
+    pen.strokeStyle = colour;
+    pen.lineWidth = Math.max(1.8, 1.6 / view.k);
+    pen.stroke();
+  }
+}
+
+function inside(item, node) {
+  return item.first <= node && node <= item.last;
+}
+
+// From the foot of one box to the head of the other; past what lies between them when it is straight below, and around by
+// the gap between the columns when it is higher up.
+function trace({ from, to }) {
+  const [x1, y1, x2, y2] = [from.x + from.w / 2, from.y + from.h, to.x + to.w / 2, to.y];
+  const gap = y2 - y1;
+  pen.moveTo(x1, y1);
+  if (gap < -40) {
+    const x = gutter(from, to);
+    const corners = [[x1, y1 + 9], [x, y1 + 9], [x, y2 - 10], [x2, y2 - 10], [x2, y2]];
+    for (let at = 0; at < 4; at++) pen.arcTo(...corners[at], ...corners[at + 1], 6);
+    pen.lineTo(x2, y2);
+  } else if (gap > (from.parent === to.parent ? 2.2 : 6.5) * GAP.y && Math.abs(x1 - x2) < 40) {
+    const side = Math.min(from.x, to.x) - 10 - Math.min(26, gap / 24);
+    pen.bezierCurveTo(x1, y1 + 22, side, y1 + 6, side, y1 + Math.min(60, gap / 2));
+    pen.lineTo(side, y2 - Math.min(60, gap / 2));
+    pen.bezierCurveTo(side, y2 - 6, x2, y2 - 22, x2, y2);
+  } else {
+    const bend = gap >= 0 ? Math.min(Math.max(10, gap / 2), 90) : 60;
+    pen.bezierCurveTo(x1, y1 + bend, x2, y2 - bend, x2, y2);
+  }
+}
+
+function paintItems(item, box, near) {
+  for (const child of item.children) {
+    if (outside(child, box)) continue;
+    if (child.node < 0 && child.open) {
+      paintItems(child, box, near);
+      continue;
+    }
+    pen.globalAlpha = near && !near.has(child) ? 0.34 : 1;
+    if (child.node >= 0) paintNode(child);
+    else paintCard(child);
+    pen.globalAlpha = 1;
+  }
+}
+
+function paintNode(item) {
+  const node = nodes[item.node];
+  const colour = colourOf(node);
+  const legible = view.k > 0.42;
+  rounded(item, 6);
+  pen.fillStyle = legible ? ink.panel : colour;
+  pen.fill();
+  if (legible) {
+    pen.save();
+    pen.clip();
+    pen.fillStyle = colour;
+    pen.fillRect(item.x, item.y, 6, item.h);
+    pen.restore();
+    write(item.name, item.x + 15, item.y + 16, 12, ink.ink, item.w - 54, true);
+    write(`${node.index}`, item.x + item.w - 9, item.y + 16, 10, ink.muted, 40, false, "right");
+    const small = colouring.of && colouring.id !== "wave" ? colouring.word(colouring.of(node)) : sizeOf(node);
+    write(node.shader || node.operation, item.x + 15, item.y + 30, 10, ink.muted, item.w - 84, true);
+    write(small, item.x + item.w - 9, item.y + 30, 10, ink.muted, 70, false, "right");
+  }
+  outline(item, 6, state.path && critical.has(item.node));
+}
+
+function paintCard(item) {
+  rounded(item, 8);
+  pen.fillStyle = ink.panel;
+  pen.fill();
+  pen.save();
+  pen.clip();
+  const part = item.w / item.count;
+  for (let at = 0; at < item.count; at++) {
+    pen.fillStyle = colourOf(nodes[item.first + at]);
+    pen.fillRect(item.x + at * part, item.y + item.h - 14, part + 0.4, 14);
+  }
+  pen.restore();
+  if (view.k > 0.3) {
+    const note = profile ? duration(timeOf(item)) : many(item.count, "node");
+    chevron(item.x + 12, item.y + 18, false);
+    write(item.name, item.x + 26, item.y + 22, 13, ink.ink, item.w - 116, false, "left", 600);
+    write(note, item.x + item.w - 12, item.y + 22, 11, ink.muted, 84, false, "right");
+  }
+  outline(item, 8, state.path && within(item).some((node) => critical.has(node.index)));
+}
+
+function outline(item, radius, bold) {
+  const chosen = item === state.selected;
+  rounded(item, radius);
+  pen.lineWidth = (chosen || bold ? 2 : 1) / Math.min(1, Math.max(view.k, 0.35));
+  pen.strokeStyle = chosen || bold ? ink.accent : item === state.hovered ? ink.muted : ink.line;
+  pen.stroke();
+}
+
+// Titles of open groups keep a size that can be read, as long as there is room for them.
+function paintTitles(item, box, ratio) {
+  for (const child of item.children) {
+    if (child.node >= 0 || outside(child, box)) continue;
+    if (child.open) {
+      const tall = PAD.top * view.k;
+      if (tall > 11 || (child.depth === 1 && child.h * view.k > 44)) {
+        const px = Math.min(13, Math.max(9, tall * 0.55));
+        pen.save();
+        pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+        const [x, y] = [child.x * view.k + view.x, child.y * view.k + view.y + (tall > 11 ? tall / 2 + px * 0.36 : px + 1)];
+        const deep = view.k > 0.55;
+        if (deep) chevron(x + 13 * view.k, y - 4, true);
+        write(child.name, x + (deep ? 28 * view.k : 5), y, px, tall > 11 ? ink.ink : ink.muted, child.w * view.k - (deep ? 40 : 8), false, "left", 600);
+        pen.restore();
+      }
+      paintTitles(child, box, ratio);
+    } else if (view.k <= 0.3 && child.w * view.k > 30) {
+      pen.save();
+      pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+      write(child.name, child.x * view.k + view.x + 4, child.y * view.k + view.y + 11, 10, ink.ink, child.w * view.k - 8, false, "left", 600);
+      pen.restore();
+    }
+  }
+}
+
+function chevron(x, y, open) {
+  pen.beginPath();
+  if (open) pen.moveTo(x - 4, y - 2), pen.lineTo(x, y + 2), pen.lineTo(x + 4, y - 2);
+  else pen.moveTo(x - 2, y - 4), pen.lineTo(x + 2, y), pen.lineTo(x - 2, y + 4);
+  pen.strokeStyle = ink.muted;
+  pen.lineWidth = 1.5;
+  pen.stroke();
+}
+
+const widths = new Map();
+function write(text, x, y, size, colour, room, code, align = "left", weight = 400) {
+  pen.font = `${weight} ${size}px ${code ? ink.code : ink.text}`;
+  pen.textAlign = align;
+  pen.fillStyle = colour;
+  const key = `${pen.font}|${room | 0}|${text}`;
+  let fitted = widths.get(key);
+  if (fitted === undefined) {
+    fitted = text;
+    if (pen.measureText(text).width > room) {
+      let length = text.length;
+      while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > room) length--;
+      fitted = `${text.slice(0, length)}…`;
+    }
+    if (widths.size > 20000) widths.clear();
+    widths.set(key, fitted);
+  }
+  pen.fillText(fitted, x, y);
+}
+
+function rounded(item, radius) {
+  pen.beginPath();
+  pen.roundRect(item.x, item.y, item.w, item.h, radius);
+}
+
+// -- where things are
+
+function hit(x, y) {
+  const at = { x: (x - view.x) / view.k, y: (y - view.y) / view.k };
+  let item = root;
+  for (;;) {
+    const inner = item.children.find((c) => at.x >= c.x && at.x <= c.x + c.w && at.y >= c.y && at.y <= c.y + c.h);
+    if (!inner) return item === root ? null : item;
+    if (inner.node >= 0 || !inner.open) return inner;
+    item = inner;
+  }
+}
+
+function fit(item = root, most = 1.25) {
+  const [w, h] = [canvas.clientWidth - MARGIN - SIDE, canvas.clientHeight - MARGIN - FOOT];
+  const k = Math.min(w / item.w, h / item.h, most);
+  glide({ k, x: MARGIN + w / 2 - k * (item.x + item.w / 2), y: MARGIN + h / 2 - k * (item.y + item.h / 2) });
+}
+
+function centre(item, least = 0.7) {
+  const k = Math.max(view.k, least);
+  glide({ k, x: canvas.clientWidth / 2 - k * (item.x + item.w / 2), y: canvas.clientHeight / 2 - k * (item.y + item.h / 2) });
+}
+
+function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
+  const k = Math.min(4, Math.max(0.02, view.k * factor));
+  Object.assign(view, { x: x - ((x - view.x) / view.k) * k, y: y - ((y - view.y) / view.k) * k, k });
+  draw();
+}
+
+function glide(target) {
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const [start, from, run] = [performance.now(), { ...view }, ++moving];
+  (function step(now) {
+    if (run !== moving) return;
+    const part = calm ? 1 : Math.min(1, Math.max(0, now - start) / 180);
+    const eased = 1 - (1 - part) ** 3;
+    for (const key of ["x", "y", "k"]) view[key] = from[key] + (target[key] - from[key]) * eased;
+    draw();
+    if (part < 1) requestAnimationFrame(step);
+  })(calm ? start : performance.now());
+}
