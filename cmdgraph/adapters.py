@@ -16,7 +16,7 @@ from typing import Any
 
 from cmdgraph.bench import environment
 
-__all__ = ["IMPLEMENTATIONS", "MAIN_LIMITS", "AdapterError", "find", "open_device", "probe"]
+__all__ = ["COMPUTE_FEATURES", "IMPLEMENTATIONS", "MAIN_LIMITS", "AdapterError", "find", "open_device", "probe"]
 
 #: Implementations by the package that brings them.
 IMPLEMENTATIONS = {"wgpu": "wgpu-native", "wgpudawn": "Dawn"}
@@ -30,6 +30,29 @@ MAIN_LIMITS = (
     "max-compute-workgroups-per-dimension",
     "max-compute-invocations-per-workgroup",
     "max-compute-workgroup-storage-size",
+)
+
+#: The features that shaders and buffers of a compute workload may need, by the names of both implementations.
+COMPUTE_FEATURES = (
+    "immediates",
+    "mappable-primary-buffers",
+    "shader-f16",
+    "shader-f64",
+    "shader-int64",
+    "subgroup",
+    "subgroups",
+    "timestamp-query",
+)
+_COMPUTE_LIMITS = (
+    "max-bind",
+    "max-buffer",
+    "max-compute",
+    "max-dynamic",
+    "max-immediate",
+    "max-storage-buffer",
+    "max-uniform-buffer",
+    "min-storage-buffer",
+    "min-uniform-buffer",
 )
 
 PROBE_TIMEOUT_S = 60
@@ -84,8 +107,10 @@ def probe(package: str) -> dict[str, Any]:
     }
 
 
-def open_device(package: str) -> Any:
+def open_device(package: str, *, everything: bool = False) -> Any:
     """A device on the implementation's preferred adapter, which was seen to start in a process of its own.
+
+    With `everything` it has all that the adapter offers for compute work, for a graph whose needs are not known.
 
     Raises:
         AdapterError: the package is not installed, or there is no adapter.
@@ -102,7 +127,12 @@ def open_device(package: str) -> Any:
     adapter = gpu.request_adapter_sync(power_preference="high-performance")
     # Dawn's objects may be used from several threads only with this; wgpu-native's always may.
     features = [name for name in ("implicit-device-synchronization",) if name in adapter.features]
-    return adapter.request_device_sync(required_features=features)
+    if not everything:
+        return adapter.request_device_sync(required_features=features)
+    return adapter.request_device_sync(
+        required_features=features + [name for name in COMPUTE_FEATURES if name in adapter.features],
+        required_limits={n: v for n, v in adapter.limits.items() if n.startswith(_COMPUTE_LIMITS) and v},
+    )
 
 
 if __name__ == "__main__":
