@@ -64,7 +64,7 @@ function reveal(item) {
 }
 
 // At first groups are open as deep as the map stays readable.
-const READABLE = 64;
+const READABLE = 48;
 function openReadable() {
   groups.forEach((group) => (group.open = false));
   for (let depth = 1; ; depth++) {
