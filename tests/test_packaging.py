@@ -89,6 +89,11 @@ def test_the_wheel_holds_the_package_alone(wheel: Path) -> None:
     assert {name.rpartition("/")[0] for name in names if name.endswith("/__init__.py")} == packages
     assert not [name for name in names if name.endswith((".c", ".h"))]
     assert "cmdgraph/py.typed" in names
+    parts = {
+        path for path in (ROOT / "cmdgraph" / "view" / "page").iterdir() if path.suffix in (".html", ".css", ".js")
+    }
+    assert parts
+    assert {str(path.relative_to(ROOT)) for path in parts} <= set(names)
 
 
 def test_the_wheel_has_the_walker_for_every_later_python(wheel: Path) -> None:
