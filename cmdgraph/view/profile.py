@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from cmdgraph import hazards
 from cmdgraph.backends import backend_of
 from cmdgraph.errors import ProfileError, ViewError
 from cmdgraph.program import Node, Program
@@ -82,6 +83,17 @@ class Profile:
         """The times of all nodes together."""
         return sum(one.ns or 0 for one in self.times)
 
+    @cached_property
+    def critical_path(self) -> tuple[int, ...]:
+        """The chain of dependent nodes that takes longest: no order of the nodes could be quicker."""
+        waits = hazards.dependencies([one.node for one in self.times])
+        return hazards.critical_path(waits, [one.ns or 0 for one in self.times])
+
+    @cached_property
+    def critical_ns(self) -> float:
+        """The time of the critical path."""
+        return _sum([self.times[index] for index in self.critical_path])
+
     def by(self, kind: str) -> dict[str, list[NodeTime]]:
         """The nodes by "shader", "group" (the outermost debug group) or "block" (the innermost), the longest first.
 
@@ -141,7 +153,7 @@ class Profile:
             f"undisturbed replay  {statistics.median(self.undisturbed_ms):.3f} ms wall, {self.strategy}, waited for",
             f"profiled replay     {statistics.median(self.profiled_ms):.3f} ms wall, "
             f"{text.time(statistics.median(self.span_ns))} from first to last timestamp, "
-            f"{text.time(self.sum_ns)} in nodes",
+            f"{text.time(self.sum_ns)} in nodes, {text.time(self.critical_ns)} on the critical path",
             f"timestamps          1 tick = {self.period_ns:g} ns, smallest step seen {self.step_ns:g} ns; of "
             f"{len(self.times)} nodes {flagged['zero']} read zero, {flagged['coarse']} are shorter than {_COARSE} "
             f"steps, {flagged['invalid']} have no valid time",
@@ -187,6 +199,8 @@ class Profile:
             "ns": [one.ns if one.ns is None else round(one.ns, 1) for one in self.times],
             "flags": {str(one.index): one.flag for one in self.times if one.flag},
             "sum_ns": round(self.sum_ns, 1),
+            "critical_path": list(self.critical_path),
+            "critical_ns": round(self.critical_ns, 1),
             "zeros": sum(one.flag == "zero" for one in self.times),
             "period_ns": self.period_ns,
             "step_ns": self.step_ns,

@@ -33,7 +33,7 @@ def headline(program: Program) -> Iterator[str]:
     found = totals(program, hazards.waves(waits), hazards.critical_path(waits))
     yield (
         f"{found['nodes']} nodes, {found['dispatches']} of them dispatches; {found['waves']} waves, at most "
-        f"{found['widest_wave']} nodes in one; critical path of {found['critical_path']} nodes"
+        f"{found['widest_wave']} in one; {found['critical_path']} on the critical path"
     )
     yield (
         f"{found['resources']} buffers and textures of {text.size(found['resource_bytes'])}; the nodes touch "

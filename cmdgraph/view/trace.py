@@ -29,7 +29,7 @@ def trace(name: str, device: str, nodes: Sequence[Node], times_ns: np.ndarray, f
     for index, node in enumerate(nodes):
         begin, end = times_ns[index]
         events.append(_event(names.node_name(node), node.operation, begin, end) | {"args": _arguments(index, node)})
-    kept = {key: value for key, value in facts.items() if key not in ("ns", "flags")}
+    kept = {key: value for key, value in facts.items() if key not in ("ns", "flags", "critical_path")}
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {**kept, "graph": name}}
 
 

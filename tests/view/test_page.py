@@ -209,6 +209,8 @@ def test_a_profile_colours_the_map_and_says_that_it_is_one(show: Open) -> None:
         "note": "Everything here was profiled.",
         "ns": [1000.0 * at for at in range(nodes)],
         "sum_ns": 500.0 * nodes * (nodes - 1),
+        "critical_path": [70, 71],
+        "critical_ns": 141_000.0,
         "zeros": 1,
         "period_ns": 1.0,
         "step_ns": 32.0,
@@ -221,6 +223,7 @@ def test_a_profile_colours_the_map_and_says_that_it_is_one(show: Open) -> None:
     assert "profiled" in text(tab, "#facts")
     assert "1.50 ms a replay" in text(tab, "#inspector")
     assert "Everything here was profiled." in text(tab, "#inspector")
+    assert "141.0 us, 2 nodes" in text(tab, "#inspector")
     assert text(tab, "#legend").startswith("0 ns")
     tab.keyboard.press("e")
     tab.locator("#row-n71").click()

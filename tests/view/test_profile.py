@@ -97,6 +97,7 @@ def test_the_longest_node_is_found(timed: Kit) -> None:
 
     assert found.top(1).rows[0][0] == "1"
     assert found.times[1].ns == max(one.ns or 0 for one in found.times)
+    assert found.critical_path == (1,) or found.critical_ns == sum(found.times[i].ns or 0 for i in (0, 2))
     assert found.sum_ns <= 1.5e6 * max(found.profiled_ms)
     assert found.period_ns > 0
     assert found.step_ns >= found.period_ns

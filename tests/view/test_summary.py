@@ -26,7 +26,7 @@ def test_the_table_of_a_program() -> None:
 
     assert summary(program, "<title>").splitlines() == [
         "<title>",
-        "5 nodes, 2 of them dispatches; 5 waves, at most 1 nodes in one; critical path of 5 nodes",
+        "5 nodes, 2 of them dispatches; 5 waves, at most 1 in one; 5 on the critical path",
         "2 buffers and textures of 128 B; the nodes touch at most 80 B",
         "",
         "#  operation                     pipeline  workgroups  reads  writes  called at",

@@ -123,7 +123,7 @@ function theme(name) {
   draw();
 }
 
-function criticalPath() {
+function showCriticalPath() {
   state.path = !state.path;
   document.getElementById("critical").setAttribute("aria-pressed", state.path);
   if (state.path) state.selected = state.marked = null;
@@ -204,7 +204,7 @@ const KEYS = {
   0: () => fit(),
   e: () => openAll(true),
   c: () => openAll(false),
-  p: criticalPath,
+  p: showCriticalPath,
   t: () => theme(palette === "dark" ? "light" : "dark"),
   "?": () => document.getElementById("keys").showModal(),
   Escape: () => select(null),
@@ -239,7 +239,7 @@ field.addEventListener("keydown", (event) => {
 });
 
 for (const [id, action] of Object.entries({
-  critical: criticalPath,
+  critical: showCriticalPath,
   expand: KEYS.e,
   collapse: KEYS.c,
   theme: KEYS.t,

@@ -48,6 +48,7 @@ function ofProfile() {
     ["Undisturbed", `${profile.undisturbed_ms.toFixed(2)} ms a replay`],
     ["Profiled", `${profile.profiled_ms.toFixed(2)} ms a replay`],
     ["Sum of nodes", duration(profile.sum_ns)],
+    ["Critical path", `${duration(profile.critical_ns)}, ${many(criticalPath.length, "node")}`],
     ["Clock", `${profile.period_ns} ns a tick, steps of ${duration(profile.step_ns)}`],
     ["Reading zero", profile.zeros ? many(profile.zeros, "node") : "none"],
   ]), el("p", { className: "note", textContent: profile.note }));

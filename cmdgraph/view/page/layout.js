@@ -107,12 +107,18 @@ function breakRows(rows, count) {
   return columns;
 }
 
-// The x of the gap left of the column in which the way from one item to another ends.
-function gutter(from, to) {
+// The outermost items around two that do not hold both.
+function apart(from, to) {
   const above = new Set();
   for (let item = from; item; item = item.parent) above.add(item.parent);
   while (!above.has(to.parent)) to = to.parent;
-  return to.x + to.column - COLUMN_GAP / 2;
+  return [childAbove(from, to.parent), to];
+}
+
+// The x of the gap left of the column in which the way from one item to another ends.
+function gutter(from, to) {
+  const last = apart(from, to)[1];
+  return last.x + last.column - COLUMN_GAP / 2;
 }
 
 function place(item, x, y) {

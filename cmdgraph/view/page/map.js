@@ -59,7 +59,7 @@ function outside(item, box) {
 // What stays bright: with a selection, it and its neighbours; with marked nodes, those. Null: all of it.
 function related() {
   if (state.marked) return new Set([...state.marked].map((node) => shown(leaves[node])));
-  if (!state.selected) return state.path ? new Set(doc.critical_path.map((node) => shown(leaves[node]))) : null;
+  if (!state.selected) return state.path ? new Set(criticalPath.map((node) => shown(leaves[node]))) : null;
   const found = new Set([shown(state.selected)]);
   for (let at = state.selected.first; at <= state.selected.last; at++) {
     found.add(shown(leaves[at]));
@@ -109,8 +109,8 @@ function inside(item, node) {
   return item.first <= node && node <= item.last;
 }
 
-// From the foot of one box to the head of the other; past what lies between them when it is straight below, and around by
-// the gap between the columns when it is higher up.
+// From the foot of one box to the head of the other; by their left sides, past what lies between them, when it is straight
+// below; around by the gap between the columns when it is higher up.
 function trace({ from, to }) {
   const [x1, y1, x2, y2] = [from.x + from.w / 2, from.y + from.h, to.x + to.w / 2, to.y];
   const gap = y2 - y1;
@@ -121,10 +121,12 @@ function trace({ from, to }) {
     for (let at = 0; at < 4; at++) pen.arcTo(...corners[at], ...corners[at + 1], 6);
     pen.lineTo(x2, y2);
   } else if (gap > (from.parent === to.parent ? 2.2 : 6.5) * GAP.y && Math.abs(x1 - x2) < 40) {
-    const side = Math.min(from.x, to.x) - 10 - Math.min(26, gap / 24);
-    pen.bezierCurveTo(x1, y1 + 22, side, y1 + 6, side, y1 + Math.min(60, gap / 2));
-    pen.lineTo(side, y2 - Math.min(60, gap / 2));
-    pen.bezierCurveTo(side, y2 - 6, x2, y2 - 22, x2, y2);
+    const side = Math.min(...apart(from, to).map((item) => item.x)) - 8 - Math.min(20, gap / 30);
+    const [middle1, middle2] = [from.y + from.h / 2, to.y + to.h / 2];
+    pen.moveTo(from.x, middle1);
+    pen.arcTo(side, middle1, side, middle2, 12);
+    pen.arcTo(side, middle2, to.x, middle2, 12);
+    pen.lineTo(to.x, middle2);
   } else {
     const bend = gap >= 0 ? Math.min(Math.max(10, gap / 2), 90) : 60;
     pen.bezierCurveTo(x1, y1 + bend, x2, y2 - bend, x2, y2);
@@ -161,7 +163,7 @@ function paintNode(item) {
     write(item.name, item.x + 15, item.y + 16, 12, ink.ink, item.w - 54, true);
     write(`${node.index}`, item.x + item.w - 9, item.y + 16, 10, ink.muted, 40, false, "right");
     const small = colouring.of && colouring.id !== "wave" ? colouring.word(colouring.of(node)) : sizeOf(node);
-    write(node.shader || node.operation, item.x + 15, item.y + 30, 10, ink.muted, item.w - 84, true);
+    write(node.shader || moved(node), item.x + 15, item.y + 30, 10, ink.muted, item.w - 84, true);
     write(small, item.x + item.w - 9, item.y + 30, 10, ink.muted, 70, false, "right");
   }
   outline(item, 6, state.path && critical.has(item.node));

@@ -6,7 +6,8 @@ const profile = doc.profile || null;
 
 for (const node of nodes) node.dependents = [];
 for (const node of nodes) for (const earlier of node.waits) nodes[earlier].dependents.push(node.index);
-const critical = new Set(doc.critical_path);
+const criticalPath = profile ? profile.critical_path : doc.critical_path;
+const critical = new Set(criticalPath);
 
 // Nodes by the resource that they use: [{node, access}].
 const users = doc.resources.map(() => []);
@@ -105,6 +106,11 @@ function duration(ns) {
 }
 function many(count, word) {
   return `${plain.format(count)} ${word}${count === 1 ? "" : "s"}`;
+}
+// What a copy, a clear or a write is about: "a → b".
+function moved(node) {
+  const named = (access) => node.bindings.filter((b) => b.access === access).map((b) => doc.resources[b.resource].label);
+  return `${named("read").join(", ")} → ${named("write").join(", ")}`.trim();
 }
 function sizeOf(node) {
   return node.workgroups ? node.workgroups.join(" × ") : node.operation === "dispatch_workgroups_indirect" ? "indirect" : "";
