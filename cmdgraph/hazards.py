@@ -51,7 +51,8 @@ def dependencies(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
 
 def reduced(waits: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """`dependencies` without those that follow from others: the least that says the same (transitive reduction)."""
-    before: list[int] = []  # for each node all nodes that come before it, one bit each
+    last = {one: index for index, earlier in enumerate(waits) for one in earlier}
+    before: dict[int, int] = {}  # for each node that is still waited for: it and all before it, one bit each
     found: list[tuple[int, ...]] = []
     for index, earlier in enumerate(waits):
         kept, reached = [], 0
@@ -59,7 +60,10 @@ def reduced(waits: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
             if not reached >> one & 1:
                 kept.append(one)
                 reached |= before[one]
-        before.append(reached | 1 << index)
+            if last[one] == index:
+                del before[one]
+        if index in last:
+            before[index] = reached | 1 << index
         found.append(tuple(reversed(kept)))
     return found
 

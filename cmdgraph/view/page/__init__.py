@@ -17,7 +17,18 @@ from typing import Any
 
 __all__ = ["page"]
 
-_SCRIPTS = ("model.js", "layout.js", "colours.js", "map.js", "wgsl.js", "outline.js", "inspector.js", "app.js")
+_SCRIPTS = (
+    "model.js",
+    "layout.js",
+    "colours.js",
+    "map.js",
+    "paint.js",
+    "wgsl.js",
+    "outline.js",
+    "inspector.js",
+    "hands.js",
+    "app.js",
+)
 
 
 def page(data: dict[str, Any]) -> str:
