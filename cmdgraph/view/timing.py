@@ -101,7 +101,7 @@ def _dispatch(encoder: Any, node: Dispatch | DispatchIndirect, timestamps: dict[
         if bound is not None:
             compute.set_bind_group(index, bound.record.group, bound.offsets)
     for offset, data in node.needed_immediates():
-        compute.set_immediates(offset, data)
+        compute.set_immediates(offset, data, 0, len(data))
     if isinstance(node, Dispatch):
         compute.dispatch_workgroups(*node.workgroups)
     else:

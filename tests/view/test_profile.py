@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import cmdgraph
 from cmdgraph.view import profile as profiles
 from cmdgraph.view import timing
 from cmdgraph.view.trace import trace
 from tests.kit import INC, INDIRECT, STORAGE, Kit, captured, open_device
+from tests.programs import Machine, Model, programs
 from tests.stand_ins import GPUBuffer, clear
 from tests.view.graphs import named
 
 BUSY = INC.replace("b[id.x] = b[id.x] + 1;", "for (var i = 0; i < 2000; i++) { b[id.x] = b[id.x] + 1; }")
+
+
+MACHINES: dict[int, Machine] = {}
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +37,15 @@ def timed_kits() -> dict[str, Kit]:
 def timed(package: str, timed_kits: dict[str, Kit]) -> Kit:
     """A kit on a device of each implementation that has timestamps."""
     if package not in timed_kits:
-        timed_kits[package] = Kit(open_device(package, ["timestamp-query"]))
+        timed_kits[package] = Kit(_timed_device(package))
     return timed_kits[package]
+
+
+def _timed_device(package: str) -> Any:
+    adapter = import_module(package).gpu.request_adapter_sync(power_preference="high-performance")
+    features = [name for name in ("timestamp-query", "immediates") if name in adapter.features]
+    limits = {"max-immediate-size": 64} if "immediates" in features else {}
+    return open_device(package, features, limits)
 
 
 def everything(kit: Kit) -> tuple[Any, Any, cmdgraph.CommandGraph]:
@@ -56,6 +70,22 @@ def everything(kit: Kit) -> tuple[Any, Any, cmdgraph.CommandGraph]:
         kit.submit(encoder.finish())
 
     return b, c, captured(kit.device, model, name="everything")
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_profiled_replay_equals_the_model(timed: Kit, data: st.DataObject) -> None:
+    machine = MACHINES.setdefault(id(timed), Machine(timed))
+    program = data.draw(programs(machine.kernels), "program")
+    machine.prepare(program)
+    graph = captured(timed.device, lambda: machine.run(program))
+    model = Model()
+    model.run(program)
+    model.run(program)
+
+    machine.reset()
+    graph.profile(repeats=2)
+    assert machine.contents() == {name: model.at[name].tobytes() for name in machine.contents()}
 
 
 @pytest.mark.parametrize("strategy", ["single-pass", "prerecorded"])
