@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup demo test test-long fuzz lint format results readme clean
+.PHONY: help setup demo test test-long fuzz lint format bench readme clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -13,7 +13,8 @@ help:
 	@echo 'make test       format, lint, types and the test suite (under 10 minutes on 2 cores)'
 	@echo 'make test-long  the tests that take minutes each'
 	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which'
-	@echo 'make results    measures on this machine, NAME=lavapipe names the files in spec_proposal/results'
+	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
+	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
 	@echo 'make readme     makes the tables of README.md from those files'
 	@echo 'make lint       format, lint and types only'
 	@echo 'make format     rewrite the sources in the house format'
@@ -48,9 +49,9 @@ format: setup
 	@$(run) ruff format $(checked)
 	@$(run) ruff check --fix $(checked)
 
-results: setup
+bench: setup
 	@$(run) python -m llm fetch >/dev/null
-	@$(run) scripts/results.sh $(NAME)
+	@$(run) python -m scripts.bench $(NAME) $(if $(ON),--on $(ON)) $(ARGS)
 
 readme: setup
 	@$(run) python -m scripts.readme
@@ -58,4 +59,4 @@ readme: setup
 clean:
 	rm -rf .venv .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find cmdgraph llm tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f cmdgraph/replay/_walker.c cmdgraph/replay/_walker*.so
+	rm -f cmdgraph/replay/_walker.c cmdgraph/bench/_phases.c cmdgraph/*/_*.so

@@ -1,9 +1,9 @@
-"""What pyproject.toml cannot say: the walker's extension module, and the tag of the wheel that carries it."""
+"""What pyproject.toml cannot say: the extension modules, and the tag of the wheel that carries them."""
 
 from setuptools import setup
 
 setup(
-    cffi_modules=["cmdgraph/replay/walker_build.py:ffibuilder"],
-    # The walker uses the stable ABI: one wheel for Python 3.11 and every later one.
+    cffi_modules=["cmdgraph/replay/walker_build.py:ffibuilder", "cmdgraph/bench/phases_build.py:ffibuilder"],
+    # They use the stable ABI: one wheel for Python 3.11 and every later one.
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -12,11 +12,21 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from cmdgraph.bench import environment
 
-__all__ = ["COMPUTE_FEATURES", "IMPLEMENTATIONS", "MAIN_LIMITS", "AdapterError", "find", "open_device", "probe"]
+__all__ = [
+    "COMPUTE_FEATURES",
+    "IMPLEMENTATIONS",
+    "MAIN_LIMITS",
+    "AdapterError",
+    "UnknownAdapterError",
+    "find",
+    "open_device",
+    "probe",
+]
 
 #: Implementations by the package that brings them.
 IMPLEMENTATIONS = {"wgpu": "wgpu-native", "wgpudawn": "Dawn"}
@@ -69,6 +79,10 @@ class AdapterError(Exception):
     """No adapter, or an implementation that is not installed or does not start."""
 
 
+class UnknownAdapterError(AdapterError):
+    """There are adapters, but none of that name."""
+
+
 def find(package: str) -> dict[str, Any]:
     """What the implementation in `package` offers, asked in a process of its own.
 
@@ -107,12 +121,22 @@ def probe(package: str) -> dict[str, Any]:
     }
 
 
-def open_device(package: str, *, everything: bool = False) -> Any:
-    """A device on the implementation's preferred adapter, which was seen to start in a process of its own.
+def open_device(
+    package: str,
+    name: str | None = None,
+    features: Sequence[str] = (),
+    limits: Sequence[str] = (),
+    *,
+    everything: bool = False,
+) -> Any:
+    """A device on the implementation's preferred adapter, or on the first whose name contains `name`, in whatever case.
+    The implementation was seen to start in a process of its own. Of `features` the device has those that there are, of
+    `limits` as much as the adapter allows.
 
     With `everything` it has all that the adapter offers for compute work, for a graph whose needs are not known.
 
     Raises:
+        UnknownAdapterError: no adapter is called so.
         AdapterError: the package is not installed, or there is no adapter.
     """
     try:
@@ -124,15 +148,25 @@ def open_device(package: str, *, everything: bool = False) -> Any:
         raise AdapterError(f"{IMPLEMENTATIONS[package]}: {found['error']}")
     if not found["adapters"]:
         raise AdapterError(NO_ADAPTER)
-    adapter = gpu.request_adapter_sync(power_preference="high-performance")
+    adapter = gpu.request_adapter_sync(power_preference="high-performance") if name is None else _named(gpu, name)
     # Dawn's objects may be used from several threads only with this; wgpu-native's always may.
-    features = [name for name in ("implicit-device-synchronization",) if name in adapter.features]
-    if not everything:
-        return adapter.request_device_sync(required_features=features)
+    wanted = ["implicit-device-synchronization", *features]
+    if everything:
+        wanted += COMPUTE_FEATURES
+        limits = [each for each, value in adapter.limits.items() if each.startswith(_COMPUTE_LIMITS) and value]
     return adapter.request_device_sync(
-        required_features=features + [name for name in COMPUTE_FEATURES if name in adapter.features],
-        required_limits={n: v for n, v in adapter.limits.items() if n.startswith(_COMPUTE_LIMITS) and v},
+        required_features=[each for each in wanted if each in adapter.features],
+        required_limits={each: adapter.limits[each] for each in limits if adapter.limits.get(each)},
     )
+
+
+def _named(gpu: Any, name: str) -> Any:
+    usable = [adapter for adapter in gpu.enumerate_adapters_sync() if adapter.info["backend_type"] in BACKENDS]
+    for adapter in usable:
+        if name.lower() in adapter.info["device"].lower():
+            return adapter
+    there = ", ".join(adapter.info["device"] for adapter in usable)
+    raise UnknownAdapterError(f"no adapter is called {name!r}; there are: {there}")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cmdgraph import adapters
+from cmdgraph.bench.command import bench
 from cmdgraph.view.dump import FORMS
 from cmdgraph.view.summary import KINDS
 
@@ -44,17 +44,6 @@ def cli() -> None:
     """Command graphs for WebGPU compute."""
 
 
-ON = click.option(
-    "--on",
-    "package",
-    type=click.Choice(list(adapters.IMPLEMENTATIONS)),
-    default="wgpu",
-    show_default=True,
-    help="wgpu is wgpu-native, wgpudawn is Dawn.",
-)
-QUIET = click.option("--quiet", is_flag=True, help="No progress on stderr.")
-
-
 @cli.command()
 @OUTPUT
 def info(output: str) -> None:
@@ -65,6 +54,14 @@ def info(output: str) -> None:
         raise click.ClickException(adapters.NO_ADAPTER)
 
 
+ON = click.option(
+    "--on",
+    "package",
+    type=click.Choice(list(adapters.IMPLEMENTATIONS)),
+    default="wgpu",
+    show_default=True,
+    help="wgpu is wgpu-native, wgpudawn is Dawn.",
+)
 FILE = click.argument("file", type=click.Path(exists=True))
 TO = click.option(
     "--to",
@@ -128,68 +125,7 @@ def _load(file: str, package: str) -> CommandGraph:
         raise click.ClickException(str(error)) from error
 
 
-@cli.group()
-def bench() -> None:
-    """Measure what a dispatch costs."""
-
-
-@bench.command()
-@OUTPUT
-@click.option("--dispatches", type=click.IntRange(min=1), default=876, show_default=True, help="Length of the chain.")
-@click.option("-r", "--rounds", type=click.IntRange(min=1), default=30, show_default=True, help="Samples of each row.")
-@click.option("--warmup", type=click.IntRange(min=1), default=3, show_default=True, help="Untimed runs before them.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the chain and of the order of the rows.")
-@ON
-@QUIET
-def strategies(output: str, dispatches: int, rounds: int, warmup: int, seed: int, package: str, quiet: bool) -> None:
-    """Compare eager calls with the strategies of a graph, on a chain checked against numpy."""
-    # Not at the top: `cmdgraph info` must work where wgpu cannot be loaded.
-    from cmdgraph.bench import markdown, strategies
-
-    with _progress("round", quiet) as progress:
-        report = strategies.measure(
-            adapters.open_device(package),
-            dispatches=dispatches,
-            rounds=rounds,
-            warmup=warmup,
-            seed=seed,
-            progress=progress,
-        )
-    click.echo(json.dumps(report, indent=2) if output == "json" else markdown.strategies(report))
-
-
-@bench.command()
-@OUTPUT
-@click.option("--replays", type=click.IntRange(min=20), default=100_000, show_default=True, help="In all.")
-@click.option("--strategy", default="prerecorded", show_default=True, help="Of the graph.")
-@ON
-@QUIET
-def endurance(output: str, replays: int, strategy: str, package: str, quiet: bool) -> None:
-    """Replay a graph of 50 nodes very often: memory, object counts and time must stay flat."""
-    from cmdgraph.bench import endurance, markdown
-    from cmdgraph.replay import STRATEGIES
-
-    if strategy not in STRATEGIES:
-        raise click.BadParameter(f"{strategy!r} is none of {', '.join(STRATEGIES)}", param_hint="--strategy")
-    with _progress("block", quiet) as progress:
-        device = adapters.open_device(package)
-        report = endurance.measure(device, replays=replays, strategy=strategy, progress=progress)
-    click.echo(json.dumps(report, indent=2) if output == "json" else markdown.endurance(report))
-
-
-@bench.command()
-@OUTPUT
-@click.option("-r", "--rounds", type=click.IntRange(min=1), default=30, show_default=True, help="Samples of each row.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the chain and of the order of the rows.")
-@ON
-@QUIET
-def checks(output: str, rounds: int, seed: int, package: str, quiet: bool) -> None:
-    """What a replay pays for validation, with 10 and with 100,000 nodes."""
-    from cmdgraph.bench import checks
-
-    with _progress("round", quiet) as progress:
-        report = checks.measure(adapters.open_device(package), rounds=rounds, seed=seed, progress=progress)
-    click.echo(json.dumps(report, indent=2) if output == "json" else checks.to_markdown(report))
+cli.add_command(bench)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -197,7 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
     # Before any driver starts: Mesa complains on stderr when this folder is not named.
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
     try:
-        cli.main(arguments, prog_name="cmdgraph", standalone_mode=False)
+        status = cli.main(arguments, prog_name="cmdgraph", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
@@ -214,15 +150,16 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         click.echo(f"error: {error}", err=True)
         return 1
-    return 0
+    return status or 0
 
 
 def _is_expected(error: Exception) -> bool:
     """Whether the message says all that a user needs: then no traceback."""
     from cmdgraph.bench.method import MeasurementError
+    from cmdgraph.bench.results import ResultError
     from cmdgraph.errors import CommandGraphError
 
-    return isinstance(error, CommandGraphError | MeasurementError | adapters.AdapterError)
+    return isinstance(error, CommandGraphError | MeasurementError | ResultError | adapters.AdapterError)
 
 
 def _machine_facts() -> dict[str, Any]:
@@ -266,19 +203,3 @@ def _implementation_text(name: str, found: dict[str, Any]) -> Iterator[str]:
         yield f"- {adapter['adapter']} ({kind}) by {adapter['backend']}; driver {adapter['driver']}"
         yield "  - limits: " + ", ".join(f"{limit} {value}" for limit, value in adapter["limits"].items())
         yield "  - features: " + ", ".join(adapter["features"])
-
-
-@contextmanager
-def _progress(word: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Tells on stderr how far it is: one changing line on a terminal, else the first round and each tenth."""
-    on_terminal = sys.stderr.isatty()
-
-    def tell(done: int, total: int) -> None:
-        if quiet:
-            return
-        if on_terminal:
-            click.echo(f"\r{word} {done} of {total}", err=True, nl=done == total)
-        elif done == 1 or done * 10 // total > (done - 1) * 10 // total:
-            click.echo(f"{word} {done} of {total}", err=True)
-
-    yield tell

@@ -5,11 +5,10 @@ A table stands between `<!-- results: NAME -->` and `<!-- end -->` and is made f
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import llm.bench
-from cmdgraph.bench import markdown
+from cmdgraph.bench import markdown, results
 from scripts.sections import filled, put
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,8 +24,8 @@ def table(name: str) -> str:
     """
     path = RESULTS / f"{name}.json"
     if not path.exists():
-        raise SystemExit(f"readme: no {path.relative_to(ROOT)}; make results measures it")
-    report = json.loads(path.read_text())
+        raise SystemExit(f"readme: no {path.relative_to(ROOT)}; make bench measures it")
+    report = results.read(path)
     return RENDERERS[report["experiment"]](report)
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cmdgraph import validation
-from cmdgraph.bench import checks, markdown
+from cmdgraph.bench import markdown, results
+from cmdgraph.bench.experiments import checks
 from scripts.sections import filled, put
 from tests.fuzz.differences import DIFFERENCES
 
@@ -60,9 +61,7 @@ def fuzz() -> str:
 
 def costs() -> str:
     """What a replay pays."""
-    return "\n\n".join(
-        checks.to_markdown(json.loads(path.read_text())) for path in sorted(RESULTS.glob("checks-*.json"))
-    )
+    return "\n\n".join(checks.to_markdown(results.read(path)) for path in sorted(RESULTS.glob("checks-*.json")))
 
 
 def _fuzz(report: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # venv.sh EXTRA: .venv with this project (editable) and its extra (demo or dev). Does nothing when what it would install is
-# what it installed last: pyproject.toml, setup.py, the walker's sources, the Python and whether there is a compiler.
+# what it installed last: pyproject.toml, setup.py, the C sources, the Python and whether there is a compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/say.sh
@@ -10,7 +10,7 @@ python=${PYTHON:-python3}
 
 fingerprint() {
   {
-    cat pyproject.toml setup.py cmdgraph/replay/walker*
+    cat pyproject.toml setup.py cmdgraph/replay/walker* cmdgraph/bench/phases*
     .venv/bin/python -VV
     pwd -P
     command -v "${CC:-cc}" || command -v gcc || echo "no compiler"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -101,21 +100,6 @@ def test_quiet_is_quiet() -> None:
     assert result.returncode == 0
     assert result.stderr == ""
     assert "| eager" in result.stdout
-
-
-@needs_adapter
-def test_ctrl_c_ends_it_without_a_traceback() -> None:
-    command = [sys.executable, "-m", "cmdgraph", *SMALL[:4], "-r", "1000000"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    assert process.stderr.readline() == "round 1 of 1000000\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-
-    assert process.returncode == 130
-    assert out == ""
-    assert err.strip().endswith("interrupted")
-    assert "Traceback" not in err
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

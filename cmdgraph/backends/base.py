@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from cmdgraph.errors import BackendError
+
 __all__ = ["FUNCTIONS", "Backend", "ErrorScope", "Functions"]
 
 FUNCTIONS = {
@@ -84,6 +86,10 @@ class Backend(ABC):
     def _functions(self) -> Functions: ...
 
     @abstractmethod
+    def function_address(self, name: str) -> int:
+        """Where the function of webgpu.h with that name lies."""
+
+    @abstractmethod
     def address(self, obj: Any) -> int:
         """The native handle of a GPU object."""
 
@@ -106,15 +112,24 @@ class Backend(ABC):
     def version(self) -> str:
         """The implementation's version."""
 
-    def timestamp_period(self, device: Any) -> float:
-        """Nanoseconds of one tick of timestamp queries; 1 by the specification."""
-        del device
-        return 1.0
-
     def encodes_on_threads(self, device: Any) -> bool:
         """Whether commands may be encoded on another thread while this one makes other calls of `device`."""
         del device
         return True
+
+    def timestamp_period_ns(self, device: Any) -> float:
+        """Nanoseconds that a step of a resolved timestamp stands for: 1, as WebGPU has it."""
+        del device
+        return 1.0
+
+    def without_validation(self, device: Any) -> Any:
+        """Another device on the same adapter with the same features, that checks nothing.
+
+        Raises:
+            BackendError: the implementation always checks.
+        """
+        del device
+        raise BackendError(f"{self.name} has no switch that turns its validation off")
 
     def lost_bytes(self, dispatches: int) -> int:
         """What the implementation never gives back of a finished command buffer that is dropped, about."""

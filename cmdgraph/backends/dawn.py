@@ -25,12 +25,13 @@ class Dawn(Backend):
         lib, ffi = self.api.lib, self.api.ffi
         return Functions(
             calls={name: getattr(lib, native) for name, native in FUNCTIONS.items()},
-            addresses={
-                name: int(ffi.cast("uintptr_t", ffi.addressof(lib, native))) for name, native in FUNCTIONS.items()
-            },
+            addresses={name: self.function_address(native) for name, native in FUNCTIONS.items()},
             null=ffi.NULL,
             cast=ffi.cast,
         )
+
+    def function_address(self, name: str) -> int:
+        return int(self.api.ffi.cast("uintptr_t", self.api.ffi.addressof(self.api.lib, name)))
 
     def address(self, obj: Any) -> int:
         return int(self.api.ffi.cast("uintptr_t", obj._internal))
@@ -48,6 +49,17 @@ class Dawn(Backend):
 
     def encodes_on_threads(self, device: Any) -> bool:
         return "implicit-device-synchronization" in device.features
+
+    def without_validation(self, device: Any) -> Any:
+        import wgpudawn
+        from wgpudawn.backends.dawn import extras
+
+        # An adapter gives one device only: the same one is asked for anew.
+        adapters = wgpudawn.gpu.enumerate_adapters_sync()
+        adapter = next(each for each in adapters if dict(each.info) == dict(device.adapter.info))
+        return extras.request_device_sync(
+            adapter, required_features=sorted(device.features), enable_toggles=["skip_validation"]
+        )
 
     def version(self) -> str:
         from wgpudawn.backends.dawn import __version__

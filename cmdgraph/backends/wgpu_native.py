@@ -43,6 +43,9 @@ class WgpuNative(Backend):
             submit_for_index_address=self._integer(submit),
         )
 
+    def function_address(self, name: str) -> int:
+        return self._integer(getattr(self._lib, name))
+
     def address(self, obj: Any) -> int:
         return self._integer(obj._internal)
 
@@ -64,7 +67,7 @@ class WgpuNative(Backend):
         if device._internal is not None:
             self._lib.wgpuDevicePoll(device._internal, False, self._ffi.NULL)
 
-    def timestamp_period(self, device: Any) -> float:
+    def timestamp_period_ns(self, device: Any) -> float:
         return float(self._lib.wgpuQueueGetTimestampPeriod(device.queue._internal))
 
     def lost_bytes(self, dispatches: int) -> int:

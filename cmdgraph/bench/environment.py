@@ -16,14 +16,14 @@ from typing import Any
 from cmdgraph.bench import method
 from cmdgraph.replay import walker
 
-__all__ = ["adapter_facts", "describe", "implementation", "package_version"]
+__all__ = ["adapter_facts", "commit", "describe", "implementation", "package_version"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def describe(device: Any) -> dict[str, Any]:
     """Everything that a reader needs to judge a figure measured on `device`. Times are in seconds."""
-    commit, dirty = _commit()
+    revision, dirty = commit()
     return {
         **adapter_facts(device.adapter),
         "implementation": implementation(device),
@@ -34,11 +34,12 @@ def describe(device: Any) -> dict[str, Any]:
         "cpu": _cpu_name(),
         "cores": os.cpu_count(),
         "walker": walker.available(),
-        "commit": commit,
+        "commit": revision,
         "dirty": dirty,
         "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "command": _command(),
         "timer_resolution_s": _timer_resolution(),
+        "load_average": _load(),
     }
 
 
@@ -64,6 +65,8 @@ def implementation(obj: Any) -> dict[str, str]:
     if module.startswith("wgpudawn."):
         return {"name": "Dawn", "version": f"wgpudawn {package_version('wgpudawn')}"}
     backend = sys.modules[module.removesuffix("._api")]
+    if not hasattr(backend, "lib_version_info"):
+        return {"name": module, "version": "unknown"}
     return {"name": "wgpu-native", "version": ".".join(str(part) for part in backend.lib_version_info)}
 
 
@@ -81,7 +84,15 @@ def _timer_resolution() -> dict[str, float]:
     return {"wall": method.resolution(timers.wall), "cpu": method.resolution(timers.cpu)}
 
 
-def _commit() -> tuple[str | None, bool | None]:
+def _load() -> float | None:
+    """How many threads wanted a processor during the last minute, ours included."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
+
+
+def commit() -> tuple[str | None, bool | None]:
     """The checkout's commit, and whether files differ from it; None where this is no checkout."""
     if not (ROOT / ".git").exists():
         return None, None

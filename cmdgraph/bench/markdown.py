@@ -1,11 +1,18 @@
-"""Markdown made from the JSON of an experiment: never typed, never measured here."""
+"""Markdown made from reports: never typed, never measured here.
+
+`report` makes a table of any report of the common shape; experiments of older standing have a table of their own.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["endurance", "facts", "strategies", "table"]
+from cmdgraph.bench import results
+from cmdgraph.bench.results import Report
+
+__all__ = ["endurance", "facts", "report", "strategies", "table"]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -39,8 +46,34 @@ def facts(environment: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
+def report(found: Report) -> str:
+    """Any report: on what, a table of its rows with medians and p10-p90, then ratios, lines and answers."""
+    how = found["method"]
+    stopped = f"Stopped after {how['rounds']} of {how['rounds_wanted']} rounds. " if found["interrupted"] else ""
+    lines = [
+        facts(found["environment"]),
+        "",
+        f"{stopped}Medians (p10-p90) of {how['rounds']} interleaved rounds after at least {how['warmup']} warm-ups. "
+        f"Waits: {how['sync']}.",
+        "",
+        table(*_columns(found["rows"])),
+        "",
+        *(_fit(fit) for fit in found["fits"]),
+        *(_ratio(ratio) for ratio in found["ratios"]),
+        "",
+        *(
+            f"**{each['name']}**: {_value(each)}. {each['text'][:1].upper()}{each['text'][1:]}."
+            for each in found["findings"]
+        ),
+        *(f"Left out: {each['row']} ({each['reason']})." for each in found["left_out"]),
+        *(f"Note: {each}." for each in found["notes"]),
+        *(f"**Noise**: {each}." for each in found["noise"]),
+    ]
+    return "\n".join(lines).strip()
+
+
 def strategies(report: dict[str, Any]) -> str:
-    """The report of `cmdgraph.bench.strategies` as text."""
+    """The report of `cmdgraph.bench.experiments.strategies` as text."""
     rows = [
         [
             row["strategy"],
@@ -55,7 +88,7 @@ def strategies(report: dict[str, Any]) -> str:
     ]
     capture = report["capture"]
     capture_us = capture["wall_us_per_dispatch"]["median"]
-    chain, how = report["chain"], report["method"]
+    chain, how = report["workload"], report["method"]
     header = ["strategy", "submits", "caller CPU us/dispatch", "p10-p90", "worker CPU", "wall us/dispatch"]
     lines = [
         facts(report["environment"]),
@@ -67,18 +100,18 @@ def strategies(report: dict[str, Any]) -> str:
         table([*header, "eager / this, caller CPU (95 % CI)", "eager / this, wall (95 % CI)"], rows),
         "",
         f"Capture: {capture_us:.1f} us a dispatch (target {capture['target_us']}).",
-        *(f"Left out: {row['strategy']} ({row['reason']})." for row in report["left_out"]),
+        *(f"Left out: {row['row']} ({row['reason']})." for row in report["left_out"]),
     ]
     return "\n".join(lines)
 
 
 def endurance(report: dict[str, Any]) -> str:
-    """The report of `cmdgraph.bench.endurance` as text."""
+    """The report of `cmdgraph.bench.experiments.endurance` as text."""
     rows = [
         [number, block["replays"], f"{block['wall_us']:.1f}", f"{block['cpu_us']:.1f}", f"{block['rss_mb']:.1f}"]
         for number, block in enumerate(report["blocks"], 1)
     ]
-    graph, verdict = report["graph"], report["verdict"]
+    graph, verdict = report["workload"], report["verdict"]
     flat = {True: "flat", False: "NOT FLAT"}
     return "\n".join(
         [
@@ -94,6 +127,61 @@ def endurance(report: dict[str, Any]) -> str:
             f"{graph['abandoned']} command buffers abandoned.",
         ]
     )
+
+
+_HIDDEN = {"name", "series", "checked", "dispatches_per_sample", "submits_per_sample"}
+"""Keys of a row without a column: they stand in its name, or are for machines."""
+
+
+def _columns(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Header and cells: the name, then the parameters that all rows have and the figures that some have.
+
+    Left to the JSON are whole runs, where there are figures per dispatch, and threads that did nothing.
+    """
+    keys = list(dict.fromkeys(key for row in rows for key in row if key not in _HIDDEN))
+    keys = [key for key in keys if not key.endswith("_per_run") and _worth_showing(key, rows)]
+    return ["row", *(key.replace("_", " ") for key in keys)], [
+        [row["name"], *(_cell(row.get(k)) for k in keys)] for row in rows
+    ]
+
+
+def _worth_showing(key: str, rows: Sequence[dict[str, Any]]) -> bool:
+    found = [figure for row in rows if (figure := results.figures(row).get(key))]
+    return any(figure["max"] > 0 for figure in found) if found else all(key in row for row in rows)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict) and "samples" in value:
+        return f"{_short(value['median'])} ({_short(value['p10'])}-{_short(value['p90'])})"
+    return "" if value is None else str(value)
+
+
+def _fit(fit: dict[str, Any]) -> str:
+    slope, intercept = (f"{_value(fit[part])}" for part in ("slope", "intercept"))
+    return f"- {fit['series']}, {fit['quantity']}: {slope} for each of {fit['against']}, {intercept} once"
+
+
+def _ratio(ratio: dict[str, Any]) -> str:
+    value = {**ratio, "value": ratio["ratio"], "unit": ""}
+    return f"- {ratio['quantity']}: {ratio['over']} / {ratio['under']} = {_value(value)}"
+
+
+def _value(each: dict[str, Any]) -> str:
+    """A number with its unit and interval."""
+    if each["value"] is None:
+        return "none"
+    text = f"{_short(each['value'])} {each['unit']}".strip()
+    if "ci95_low" in each:
+        text += f" (95 % CI {_short(each['ci95_low'])}-{_short(each['ci95_high'])})"
+    return text
+
+
+def _short(number: float) -> str:
+    """Three digits that count, without exponents."""
+    if not math.isfinite(number):
+        return "?"
+    digits = 0 if number == 0 else max(0, 2 - math.floor(math.log10(abs(number))))
+    return f"{number:,.{min(digits, 4)}f}"
 
 
 def _figures(summary: dict[str, Any]) -> tuple[str, str]:

@@ -15,7 +15,7 @@ import cmdgraph
 from cmdgraph.bench.chain import Chain
 from cmdgraph.replay import walker
 
-__all__ = ["WAYS", "LeftOut", "Way", "call_eagerly", "capture"]
+__all__ = ["WAYS", "LeftOut", "Way", "call_eagerly", "call_in_one_pass", "capture"]
 
 # So many replays share one wait, as in a loop that generates text; a naive replay is long enough by itself.
 REPLAYS = 8
@@ -60,6 +60,18 @@ def call_eagerly(chain: Chain) -> None:
         device.queue.submit([encoder.finish()])
 
 
+def call_in_one_pass(chain: Chain, **descriptor: Any) -> Any:
+    """One pass by the public API, not submitted: the encoder. `descriptor` is that of the pass."""
+    encoder = chain.device.create_command_encoder()
+    compute_pass = encoder.begin_compute_pass(**descriptor)
+    for pipeline, group in chain.calls:
+        compute_pass.set_pipeline(pipeline)
+        compute_pass.set_bind_group(0, group)
+        compute_pass.dispatch_workgroups(1)
+    compute_pass.end()
+    return encoder
+
+
 def capture(chain: Chain) -> Any:
     """The graph of the chain."""
     with cmdgraph.capture(chain.device, name="chain") as graph:
@@ -75,17 +87,10 @@ def _eager(chain: Chain) -> Way:
 
 def _single_pass_public(chain: Chain) -> Way:
     """One pass and one submit, written by hand with the public API: what a careful user can do today."""
-    device = chain.device
+    queue = chain.device.queue
 
     def run() -> None:
-        encoder = device.create_command_encoder()
-        compute_pass = encoder.begin_compute_pass()
-        for pipeline, group in chain.calls:
-            compute_pass.set_pipeline(pipeline)
-            compute_pass.set_bind_group(0, group)
-            compute_pass.dispatch_workgroups(1)
-        compute_pass.end()
-        device.queue.submit([encoder.finish()])
+        queue.submit([call_in_one_pass(chain).finish()])
 
     return Way(_times(run), chain.wait, submits=1, passes=1, replays=REPLAYS)
 

@@ -250,7 +250,7 @@ def profile(
                 walls.append(wall)
     finally:
         timer.close()
-    period = session.backend.timestamp_period(program.device)
+    period = session.backend.timestamp_period_ns(program.device)
     ticks = np.array(runs)
     step = float(np.gcd.reduce((ticks - ticks.min()).reshape(-1))) * period
     spans = [(run.max() - run.min()) * period for run in runs]

@@ -5,30 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-import attrs
 import pytest
 
 from cmdgraph.bench import method
-from cmdgraph.bench.method import Arm, MeasurementError, Timers
-
-
-@attrs.define
-class VirtualClock:
-    """Time that only passes when a test says so."""
-
-    wall: float = 0.0
-    cpu: float = 0.0
-
-    @property
-    def timers(self) -> Timers:
-        return Timers(wall=lambda: self.wall, cpu=lambda: self.cpu)
-
-    def work(self, wall: float, cpu: float) -> Callable[[], None]:
-        def run() -> None:
-            self.wall += wall
-            self.cpu += cpu
-
-        return run
+from cmdgraph.bench.method import Arm, Interrupted, MeasurementError, Plan
+from tests.bench.fake import VirtualClock
 
 
 def test_each_arm_gets_its_own_time() -> None:
@@ -115,38 +96,6 @@ def _fails_second_time() -> Callable[[], float]:
     return lambda: 1 / next(divisors)
 
 
-def test_summary_has_percentiles_and_the_raw_samples() -> None:
-    values = [float(v) for v in range(11)]
-
-    assert method.summary(values) == {"median": 5.0, "p10": 1.0, "p90": 9.0, "samples": values}
-    with pytest.raises(ValueError, match="no samples"):
-        method.summary([])
-
-
-def test_ratio_of_medians_lies_in_its_interval() -> None:
-    over = [40.0, 44.0, 38.0, 41.0, 60.0]
-    under = [1.0, 1.1, 0.9, 1.0, 1.2]
-
-    found = method.ratio(over, under)
-
-    assert found["ratio"] == 41.0
-    assert found["ci95_low"] <= found["ratio"] <= found["ci95_high"]
-    assert method.ratio(over, under) == found
-
-
-def test_drift_that_meets_both_arms_cancels_in_the_ratio() -> None:
-    under = [1.0, 2.0, 3.0, 4.0, 5.0]
-
-    found = method.ratio([10 * value for value in under], under)
-
-    assert found == pytest.approx({"ratio": 10.0, "ci95_low": 10.0, "ci95_high": 10.0})
-
-
-def test_ratio_needs_the_same_rounds() -> None:
-    with pytest.raises(ValueError, match="got 2 and 1 samples"):
-        method.ratio([1.0, 2.0], [1.0])
-
-
 def test_resolution_is_the_smallest_step_seen() -> None:
     readings = iter([0.0, 0.0, 2.0, 2.0, 2.5, 4.0])
 
@@ -159,3 +108,98 @@ def test_progress_is_told_each_round() -> None:
     method.interleave({"a": list}, rounds=2, warmup=1, progress=lambda done, of: told.append((done, of)))
 
     assert told == [(1, 2), (2, 2)]
+
+
+def test_cpu_time_is_told_apart_by_thread() -> None:
+    clock, worker = VirtualClock(), [0.0]
+
+    def run() -> None:
+        worker[0] += 0.25
+        clock.pass_by(4.0, 1.0, process=3.25)
+
+    arm = Arm(run, worker_cpu=lambda: worker[0])
+    series = method.interleave({"a": arm}, rounds=2, warmup=1, timers=clock.timers)["a"]
+
+    assert series.cpu_s == [1.0] * 2
+    assert series.worker_s == [0.25] * 2
+    assert series.other_s == [2.0] * 2
+
+
+def test_gpu_time_and_what_a_run_returns_are_kept() -> None:
+    answers = iter("abc")
+    arm = Arm(lambda: next(answers), gpu=lambda: 0.5)
+
+    series = method.interleave({"a": arm}, rounds=2, warmup=1)["a"]
+
+    assert series.gpu_s == [0.5, 0.5]
+    assert series.returned == ["b", "c"]
+
+
+def test_settling_is_not_timed() -> None:
+    clock = VirtualClock()
+    arm = Arm(clock.work(1.0, 1.0), settle=clock.work(50.0, 50.0))
+
+    assert method.interleave({"a": arm}, rounds=2, warmup=1, timers=clock.timers)["a"].wall_s == [1.0, 1.0]
+
+
+def test_warm_up_goes_on_until_it_gets_no_faster() -> None:
+    clock = VirtualClock()
+    speeds = iter([16.0, 8.0, 4.0, 2.0, 1.0, 1.0, 1.0, *[1.0] * 5])
+    plan = Plan(rounds=5, warmup=2, timers=clock.timers, warmup_s=1000)
+
+    samples = plan.run({"a": lambda: clock.pass_by(next(speeds), 0)})
+
+    assert samples.warmup_runs == {"a": 7}
+    assert samples.unsteady == []
+    assert samples["a"].wall_s == [1.0] * 5
+
+
+def test_warm_up_that_never_settles_ends_and_is_told() -> None:
+    clock = VirtualClock()
+    speeds = (1000 * 0.9**n for n in range(10_000))
+    plan = Plan(rounds=1, warmup=2, timers=clock.timers, warmup_s=5000)
+
+    samples = plan.run({"a": lambda: clock.pass_by(next(speeds), 0)})
+
+    assert samples.warmup_runs["a"] == 7
+    assert samples.unsteady == ["a"]
+    once = Plan(rounds=1, warmup=1, timers=clock.timers, warmup_s=5).run({"a": clock.work(60.0, 0)})
+    assert (once.warmup_runs, once.unsteady) == ({"a": 1}, [])  # one run tells nothing
+
+
+def test_no_round_begins_after_the_time_limit() -> None:
+    clock = VirtualClock()
+    plan = Plan(rounds=100, timers=clock.timers, limit_s=10.0)
+
+    assert plan.run({"a": clock.work(1.5, 0)}).rounds == 7
+    assert plan.run({"a": clock.work(60.0, 0)}).rounds == method.FEWEST_ROUNDS
+
+
+def _interrupted_in(run: int) -> Callable[[], None]:
+    runs = [0]
+
+    def once() -> None:
+        runs[0] += 1
+        if runs[0] == run:
+            raise KeyboardInterrupt
+
+    return once
+
+
+def test_an_interrupted_run_keeps_whole_rounds() -> None:
+    arms = {"a": list, "b": _interrupted_in(1 + 4)}
+
+    samples = Plan(rounds=9, warmup=1, warmup_s=0).run(arms)
+
+    assert samples.interrupted
+    assert samples.rounds == 3
+    assert {name: len(series.wall_s) for name, series in samples.items()} == {"a": 3, "b": 3}
+    with pytest.raises(Interrupted):
+        method.interleave({"a": _interrupted_in(3)}, rounds=9, warmup=1)
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_before_the_first_round_ends_there_is_nothing_to_keep(run: int) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        Plan(rounds=9, warmup=1, warmup_s=0).run({"a": _interrupted_in(run)})
+    assert not isinstance(caught.value, Interrupted)

@@ -16,15 +16,17 @@ import attrs
 
 import cmdgraph
 from cmdgraph.backends import backend_of
-from cmdgraph.bench import environment, markdown, method
+from cmdgraph.bench import markdown, method, trial
 from cmdgraph.bench.chain import Chain
-from cmdgraph.bench.method import Arm, MeasurementError
+from cmdgraph.bench.experiments import Experiment, Option, OptionError
+from cmdgraph.bench.method import Arm, MeasurementError, Plan
+from cmdgraph.bench.results import Report
 from cmdgraph.errors import DestroyedError
 from cmdgraph.liveness import Watch, state_of
 from cmdgraph.objects import BufferUsage
 from cmdgraph.program import Program
 
-__all__ = ["MAPPABLE", "NODES", "TARGET_US", "measure", "to_markdown"]
+__all__ = ["EXPERIMENT", "MAPPABLE", "NODES", "TARGET_US", "measure", "to_markdown"]
 
 NODES = (10, 1_000, 100_000)
 MAPPABLE = (1, 8)
@@ -52,56 +54,55 @@ class _Graph:
     destroy: Callable[[], None]
 
 
-def measure(
-    device: Any,
-    *,
-    nodes: Sequence[int] = NODES,
-    rounds: int = 30,
-    warmup: int = 3,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
-    """Measures a check for graphs of each number of nodes and gives the report, ready for JSON. Times are in us.
+def measure(device: Any, plan: Plan, *, nodes: Sequence[int] = NODES) -> Report:
+    """Measures a check for graphs of each number of nodes. Times are in us.
 
     Raises:
-        ValueError: `nodes` is empty or holds a number below 1, or `rounds` or `warmup` is below 1.
+        OptionError: `nodes` is empty or holds a number below 1.
         MeasurementError: a check passes a graph with a destroyed buffer, or refuses one without.
     """
     if not nodes or min(nodes) < 1:
-        raise ValueError(f"needs numbers of nodes of at least 1, got {list(nodes)}")
-    graphs = {str(count): _watched(device, count, 0, seed) for count in nodes}
-    graphs |= {f"{nodes[0]}, {m} mappable": _watched(device, nodes[0], m, seed) for m in MAPPABLE}
-    arms = {name: Arm(_sampler(graph)) for name, graph in graphs.items()}
-    series = method.interleave(arms, rounds, warmup, seed=seed, progress=progress)
+        raise OptionError(f"needs numbers of nodes of at least 1, got {list(nodes)}")
+    graphs = {str(count): _watched(device, count, 0, plan.seed) for count in nodes}
+    graphs |= {f"{nodes[0]}, {m} mappable": _watched(device, nodes[0], m, plan.seed) for m in MAPPABLE}
+    samples = plan.run({name: Arm(_sampler(graph)) for name, graph in graphs.items()})
     for name, graph in graphs.items():
         _refuse_useless(name, graph)
     first, last = str(nodes[0]), str(nodes[-1])
-    return {
-        "experiment": "checks",
-        "environment": environment.describe(device),
-        "method": {
-            "description": method.DESCRIPTION,
-            "timed_region": TIMED_REGION,
-            "checks_per_sample": CHECKS_PER_SAMPLE,
-            "rounds": rounds,
-            "warmup": warmup,
-            "seed": seed,
-        },
-        "rows": [
+    return trial.report(
+        "checks",
+        device,
+        plan,
+        samples,
+        workload={"checks_per_sample": CHECKS_PER_SAMPLE},
+        timed_region=TIMED_REGION,
+        sync="none: nothing is submitted",
+        rows=[
             {
+                "name": name,
                 "graph": name,
                 "nodes": graph.nodes,
                 "buffers": graph.buffers,
                 "mappable": graph.mappable,
-                "cpu_us_per_check": _per_check(series[name].cpu_s),
-                "wall_us_per_check": _per_check(series[name].wall_s),
+                "cpu_us_per_check": _per_check(samples[name].cpu_s),
+                "wall_us_per_check": _per_check(samples[name].wall_s),
                 "refuses_a_destroyed_buffer": True,
+                "checked": "refuses a graph with a destroyed buffer",
+                "dispatches_per_sample": 0,
+                "submits_per_sample": 0,
             }
             for name, graph in graphs.items()
         ],
-        "target_us": TARGET_US,
-        "ratio": {"over": last, "under": first, **method.ratio(series[last].cpu_s, series[first].cpu_s)},
-    }
+        target_us=TARGET_US,
+        ratios=[
+            {
+                "quantity": "host_cpu",
+                "over": last,
+                "under": first,
+                **method.ratio(samples[last].cpu_s, samples[first].cpu_s),
+            }
+        ],
+    )
 
 
 def to_markdown(report: dict[str, Any]) -> str:
@@ -116,7 +117,7 @@ def to_markdown(report: dict[str, Any]) -> str:
         ]
         for row in report["rows"]
     ]
-    ratio = report["ratio"]
+    ratio = report["ratios"][0]
     return "\n".join(
         [
             markdown.facts(report["environment"]),
@@ -188,4 +189,13 @@ def _refuse_useless(name: str, graph: _Graph) -> None:
 
 
 def _per_check(seconds: Iterable[float]) -> dict[str, Any]:
-    return method.summary([1e6 * s / CHECKS_PER_SAMPLE for s in seconds])
+    return method.summary([1e6 * s / CHECKS_PER_SAMPLE for s in seconds], "us")
+
+
+EXPERIMENT = Experiment(
+    measure,
+    help="What a replay pays for validation, with 10 and with 100,000 nodes.",
+    options={"nodes": Option(NODES, "Numbers of nodes.")},
+    quick={"rounds": 10},
+    to_markdown=to_markdown,
+)

@@ -11,14 +11,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from cmdgraph.bench import environment, method
+from cmdgraph.bench import markdown, method, trial
 from cmdgraph.bench.chain import BINDINGS, BUFFERS, ELEMENTS, PIPELINES, Chain
-from cmdgraph.bench.method import Arm, MeasurementError
+from cmdgraph.bench.experiments import Experiment, Option, OptionError
+from cmdgraph.bench.method import Arm, Plan, Samples
+from cmdgraph.bench.results import Report
 from cmdgraph.bench.ways import WAYS, LeftOut, Way, capture
 
-__all__ = ["CAPTURE_TARGET_US", "measure"]
+__all__ = ["CAPTURE_TARGET_US", "EXPERIMENT", "measure"]
 
 CAPTURE_TARGET_US = 30
 
@@ -28,8 +28,9 @@ TIMED_REGION = (
     "encoding, finish and submit by the public API, for the others graph.replay(). Encoding ahead is inside: at "
     "the end of a sample the ring is as full as at its beginning, and at the very first it is empty. Making "
     "buffers, pipelines, bind groups and graphs is outside. `host_cpu` is the calling thread's CPU time, the wait "
-    "included, `worker_cpu` that of the thread that encodes ahead; the driver's threads are not counted"
+    "included, `worker_cpu` that of the thread that encodes ahead, `other_cpu` that of the driver's threads"
 )
+SYNC = "a read of 4 bytes for eager calls, graph.wait() for replays; once a sample, for `prerecorded` after each replay"
 COMPARED = [
     ("eager", None),
     ("single-pass", "bare-c-loop"),
@@ -38,25 +39,17 @@ COMPARED = [
 """Ratios: of the first to the second, or to every other row."""
 
 
-def measure(
-    device: Any,
-    *,
-    dispatches: int = 876,
-    rounds: int = 30,
-    warmup: int = 3,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
-    """Measures every way on a chain of `dispatches` and gives the report, ready for JSON. Times are in us.
+def measure(device: Any, plan: Plan, *, dispatches: int = 876) -> Report:
+    """Measures every way on a chain of `dispatches`. Times are in us.
 
     Raises:
-        ValueError: `dispatches`, `rounds` or `warmup` is below 1.
+        OptionError: `dispatches` is below 1.
         MeasurementError: a way computes something else than numpy; nothing is reported then.
         CommandGraphError: the chain could not be captured.
     """
     if dispatches < 1:
-        raise ValueError(f"needs at least one dispatch, got {dispatches}")
-    chain = Chain(device, dispatches, seed)
+        raise OptionError(f"needs at least one dispatch, got {dispatches}")
+    chain = Chain(device, dispatches, plan.seed)
     ways, left_out = _make_ways(chain)
     try:
         arms = {
@@ -64,10 +57,10 @@ def measure(
             for name, way in ways.items()
         }
         arms["capture"] = Arm(lambda: capture(chain).release())
-        series = method.interleave(arms, rounds, warmup, seed=seed, progress=progress)
+        samples = plan.run(arms)
         for way in ways.values():
             _check(chain, way)
-        return _report(chain, ways, left_out, series, {"rounds": rounds, "warmup": warmup, "seed": seed})
+        return _report(chain, plan, ways, left_out, samples)
     finally:
         for way in ways.values():
             way.close()
@@ -81,7 +74,7 @@ def _make_ways(chain: Chain) -> tuple[dict[str, Way], list[dict[str, str]]]:
             try:
                 ways[name] = make(chain)
             except LeftOut as reason:
-                left_out.append({"strategy": name, "reason": str(reason)})
+                left_out.append({"row": name, "reason": str(reason)})
     except BaseException:
         for way in ways.values():
             way.close()
@@ -98,63 +91,49 @@ def _sampler(way: Way) -> Callable[[], None]:
 
 
 def _check(chain: Chain, way: Way) -> bool:
-    """Two runs from the start state, so that a replay which only works the first time is caught as well."""
-    times = 2
+    """Two replays without a wait in between."""
     chain.reset()
-    way.run(times)
+    way.run(2)
     way.wait()
-    found, expected = chain.state(), chain.expected(times)
-    wrong = np.flatnonzero((found != expected).any(axis=1))
-    if wrong.size:
-        raise MeasurementError(f"{wrong.size} of {BUFFERS} buffers differ from numpy, first {wrong[0]}")
-    return True
+    return chain.equals_numpy(2)
 
 
-def _report(
-    chain: Chain,
-    ways: dict[str, Way],
-    left_out: list[dict[str, str]],
-    series: dict[str, method.Series],
-    settings: dict[str, int],
-) -> dict[str, Any]:
+def _report(chain: Chain, plan: Plan, ways: dict[str, Way], left_out: list[dict[str, str]], samples: Samples) -> Report:
     count = len(chain.calls)
-    capture_us = _per_dispatch(series["capture"], count)
-    return {
-        "experiment": "strategies",
-        "environment": environment.describe(chain.device),
-        "chain": {
+    return trial.report(
+        "strategies",
+        chain.device,
+        plan,
+        samples,
+        workload={
             "dispatches": count,
             "bindings_per_dispatch": BINDINGS,
             "buffers": BUFFERS,
             "pipelines": PIPELINES,
             "elements_per_buffer": ELEMENTS,
         },
-        "method": {"description": method.DESCRIPTION, "timed_region": TIMED_REGION, **settings},
-        "rows": [
+        timed_region=TIMED_REGION,
+        sync=SYNC,
+        rows=[
             {
+                "name": name,
                 "strategy": name,
                 "dispatches": count,
                 "submits": way.submits,
                 "passes": way.passes,
                 "replays_per_sample": way.replays,
+                "dispatches_per_sample": count * way.replays,
+                "submits_per_sample": way.submits * way.replays,
                 "encoded_ahead": way.ahead(),
-                **_per_dispatch(series[name], count * way.replays),
-                "result_equals_numpy": True,
+                "checked": trial.EXACT,
+                **trial.figures(samples[name], "dispatch", count * way.replays),
             }
             for name, way in ways.items()
         ],
-        "left_out": left_out,
-        "capture": {**capture_us, "target_us": CAPTURE_TARGET_US},
-        "ratios": _ratios(ways, series),
-    }
-
-
-def _per_dispatch(series: method.Series, dispatches: int) -> dict[str, Any]:
-    return {
-        "host_cpu_us_per_dispatch": method.summary([1e6 * s / dispatches for s in series.cpu_s]),
-        "worker_cpu_us_per_dispatch": method.summary([1e6 * s / dispatches for s in series.worker_s]),
-        "wall_us_per_dispatch": method.summary([1e6 * s / dispatches for s in series.wall_s]),
-    }
+        left_out=left_out,
+        capture={**trial.figures(samples["capture"], "dispatch", count), "target_us": CAPTURE_TARGET_US},
+        ratios=_ratios(ways, samples),
+    )
 
 
 def _ratios(ways: dict[str, Way], series: dict[str, method.Series]) -> list[dict[str, Any]]:
@@ -180,3 +159,12 @@ def _ratios(ways: dict[str, Way], series: dict[str, method.Series]) -> list[dict
         if over in ways
         for quantity, read in quantities.items()
     ]
+
+
+EXPERIMENT = Experiment(
+    measure,
+    help="Compare eager calls with the strategies of a graph, on a chain checked against numpy.",
+    options={"dispatches": Option(876, "Length of the chain.")},
+    quick={"rounds": 10},
+    to_markdown=markdown.strategies,
+)

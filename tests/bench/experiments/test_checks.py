@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from cmdgraph.bench import checks
-from cmdgraph.bench.method import MeasurementError
+from cmdgraph.bench.experiments import checks
+from cmdgraph.bench.method import MeasurementError, Plan
 from cmdgraph.liveness import Watch
 
 
 @pytest.fixture(scope="module")
 def report(device: Any) -> dict[str, Any]:
-    return checks.measure(device, nodes=(3, 70), rounds=3, warmup=1)
+    return checks.measure(device, Plan(rounds=3, warmup=1), nodes=(3, 70))
 
 
 def test_each_number_of_nodes_has_a_row(report: dict[str, Any]) -> None:
@@ -26,7 +26,7 @@ def test_each_number_of_nodes_has_a_row(report: dict[str, Any]) -> None:
     for row in rows.values():
         assert row["refuses_a_destroyed_buffer"]
         assert len(row["cpu_us_per_check"]["samples"]) == 3
-    assert (report["ratio"]["over"], report["ratio"]["under"]) == ("70", "3")
+    assert (report["ratios"][0]["over"], report["ratios"][0]["under"]) == ("70", "3")
     assert json.loads(json.dumps(report)) == report
 
 
@@ -42,13 +42,13 @@ def test_a_check_that_checks_nothing_is_not_reported(device: Any, monkeypatch: p
     monkeypatch.setattr(Watch, "check", lambda self: None)
 
     with pytest.raises(MeasurementError, match="passes a graph with a destroyed buffer"):
-        checks.measure(device, nodes=(3,), rounds=1, warmup=1)
+        checks.measure(device, Plan(rounds=1, warmup=1), nodes=(3,))
 
 
 @pytest.mark.parametrize("nodes", [(), (0,), (5, -1)])
 def test_wrong_numbers_of_nodes_are_refused(device: Any, nodes: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        checks.measure(device, nodes=nodes)
+        checks.measure(device, Plan(), nodes=nodes)
 
 
 def test_what_a_check_does_not_depend_on_the_nodes(device: Any) -> None:

@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 
 import cmdgraph
-from cmdgraph.bench import endurance, markdown
-from cmdgraph.bench.method import MeasurementError
+from cmdgraph.bench import markdown
+from cmdgraph.bench.experiments import endurance
+from cmdgraph.bench.method import MeasurementError, Plan
 from cmdgraph.replay import STRATEGIES
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_short_run_is_right_and_flat(any_device: Any, strategy: str) -> None:
-    report = endurance.measure(any_device, replays=60, strategy=strategy)
+    report = endurance.measure(any_device, Plan(), replays=60, strategy=strategy)
 
     assert sum(block["replays"] for block in report["blocks"]) == 60
     assert report["verdict"]["memory_flat"]
-    assert report["graph"]["abandoned"] == 0
+    assert report["workload"]["abandoned"] == 0
     assert f"60 replays of 50 nodes, {strategy}" in markdown.endurance(report)
 
 
@@ -35,7 +36,7 @@ def test_a_replay_too_few_is_noticed(device: Any, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cmdgraph.CommandGraph, "replay", forgetful)
     with pytest.raises(MeasurementError, match="buffer 0 counts"):
-        endurance.measure(device, replays=20)
+        endurance.measure(device, Plan(), replays=20)
 
 
 def test_growth_drift_and_more_objects_are_not_flat() -> None:
@@ -49,4 +50,4 @@ def test_growth_drift_and_more_objects_are_not_flat() -> None:
 
 def test_too_few_replays_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 20"):
-        endurance.measure(None, replays=19)
+        endurance.measure(None, Plan(), replays=19)

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from cmdgraph import adapters
-from cmdgraph.bench import markdown, strategies, ways
+from cmdgraph.bench import markdown, ways
 from cmdgraph.bench.chain import BINDINGS, BUFFERS, PIPELINES, Chain, make_steps
-from cmdgraph.bench.method import MeasurementError
+from cmdgraph.bench.experiments import strategies
+from cmdgraph.bench.method import MeasurementError, Plan
 
-TINY: dict[str, Any] = {"dispatches": 40, "rounds": 3, "warmup": 1}
+PLAN = Plan(rounds=3, warmup=1)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def device() -> Any:
 
 @pytest.fixture(scope="module")
 def report(device: Any) -> dict[str, Any]:
-    return strategies.measure(device, **TINY)
+    return strategies.measure(device, PLAN, dispatches=40)
 
 
 def test_steps_use_all_buffers_and_pipelines_and_depend_on_the_seed() -> None:
@@ -45,13 +46,13 @@ def test_steps_use_all_buffers_and_pipelines_and_depend_on_the_seed() -> None:
 
 def test_every_row_is_there_with_its_figures(report: dict[str, Any]) -> None:
     named = {row["strategy"]: row for row in report["rows"]}
-    left_out = {row["strategy"] for row in report["left_out"]}
+    left_out = {row["row"] for row in report["left_out"]}
 
     assert named.keys() | left_out == ways.WAYS.keys()
     for row in named.values():
         for quantity in ("host_cpu_us_per_dispatch", "wall_us_per_dispatch"):
             figures = row[quantity]
-            assert len(figures["samples"]) == TINY["rounds"]
+            assert len(figures["samples"]) == PLAN.rounds
             assert 0 < figures["p10"] <= figures["median"] <= figures["p90"]
     if "prerecorded" in named:
         assert named["prerecorded"]["worker_cpu_us_per_dispatch"]["median"] > 0
@@ -111,7 +112,7 @@ def test_a_row_that_computes_nothing_is_refused(device: Any, monkeypatch: pytest
     monkeypatch.setitem(ways.WAYS, "single-pass-public", functools.partial(_spoiled, make))
 
     with pytest.raises(MeasurementError, match=r"single-pass-public: \d+ of 64 buffers differ from numpy"):
-        strategies.measure(device, **TINY)
+        strategies.measure(device, PLAN, dispatches=40)
 
 
 def test_a_row_that_cannot_be_measured_is_named(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,9 +120,9 @@ def test_a_row_that_cannot_be_measured_is_named(device: Any, monkeypatch: pytest
         raise ways.LeftOut("no C walker: not compiled")
 
     monkeypatch.setitem(ways.WAYS, "single-pass", absent)
-    report = strategies.measure(device, **TINY)
+    report = strategies.measure(device, PLAN, dispatches=40)
 
-    assert report["left_out"] == [{"strategy": "single-pass", "reason": "no C walker: not compiled"}]
+    assert report["left_out"] == [{"row": "single-pass", "reason": "no C walker: not compiled"}]
     assert "Left out: single-pass (no C walker: not compiled)." in markdown.strategies(report)
 
 
@@ -137,7 +138,7 @@ def test_the_numpy_twin_follows_the_shader(device: Any) -> None:
 @pytest.mark.parametrize("dispatches", [0, -1])
 def test_an_empty_chain_is_refused(dispatches: int) -> None:
     with pytest.raises(ValueError, match="at least one dispatch"):
-        strategies.measure(None, dispatches=dispatches)
+        strategies.measure(None, PLAN, dispatches=dispatches)
 
 
 def test_dawn_runs_the_same_chain() -> None:
@@ -146,7 +147,7 @@ def test_dawn_runs_the_same_chain() -> None:
     except adapters.AdapterError as error:
         pytest.skip(str(error))
 
-    report = strategies.measure(device, **TINY)
+    report = strategies.measure(device, PLAN, dispatches=40)
 
     assert report["environment"]["implementation"]["name"] == "Dawn"
     assert len(report["rows"]) >= 4

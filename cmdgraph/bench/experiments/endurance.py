@@ -10,17 +10,19 @@ from __future__ import annotations
 import gc
 import resource
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import cmdgraph
-from cmdgraph.bench import environment
-from cmdgraph.bench.method import MeasurementError
+from cmdgraph.bench import environment, markdown, results
+from cmdgraph.bench.experiments import Experiment, Option, OptionError
+from cmdgraph.bench.method import MeasurementError, Plan
+from cmdgraph.bench.results import Report
+from cmdgraph.replay import STRATEGIES
 
-__all__ = ["measure"]
+__all__ = ["EXPERIMENT", "measure"]
 
 NODES = 50
 BUFFERS = 8
@@ -28,6 +30,7 @@ ELEMENTS = 64
 BLOCKS = 20
 MEMORY_LIMIT_MB = 20
 DRIFT_LIMIT = 1.2
+TIMED_REGION = "the replays of a block; nothing is waited for but the graph's own limit of submissions under way"
 
 SHADER = """
 @group(0) @binding(0) var<storage, read_write> counts: array<u32>;
@@ -35,18 +38,17 @@ SHADER = """
 """
 
 
-def measure(
-    device: Any, *, replays: int, strategy: str = "prerecorded", progress: Callable[[int, int], None] | None = None
-) -> dict[str, Any]:
-    """Replays a graph of 50 nodes `replays` times, in 20 blocks, and reports each block and the verdicts, ready for
-    JSON.
+def measure(device: Any, plan: Plan, *, replays: int = 100_000, strategy: str = "prerecorded") -> Report:
+    """Replays a graph of 50 nodes `replays` times, in 20 blocks, and reports each block and the verdicts.
+
+    Of the plan it takes the progress.
 
     Raises:
-        ValueError: fewer replays than blocks.
+        OptionError: fewer replays than blocks.
         MeasurementError: the counters on the GPU are wrong at the end.
     """
     if replays < BLOCKS:
-        raise ValueError(f"needs at least {BLOCKS} replays, got {replays}")
+        raise OptionError(f"needs at least {BLOCKS} replays, got {replays}")
     buffers, graph = _counting_graph(device)
     graph.strategy = strategy
     for _ in range(50):
@@ -64,21 +66,23 @@ def measure(
         blocks.append(
             {"replays": count, "wall_us": 1e6 * wall / count, "cpu_us": 1e6 * cpu / count, "rss_mb": _rss_mb()}
         )
-        if progress is not None:
-            progress(block + 1, BLOCKS)
+        if plan.progress is not None:
+            plan.progress(block + 1, BLOCKS)
     graph.wait()
     stats = graph.stats
     _check(device, buffers, stats.replays)
     graph.release()
     gc.collect()
-    return {
-        "experiment": "endurance",
-        "environment": environment.describe(device),
-        "graph": {"nodes": NODES, "strategy": strategy, "replays": replays, "abandoned": stats.abandoned},
-        "blocks": blocks,
-        "objects": {"before": before, "after": _counts(device)},
-        "verdict": _verdict(blocks, before, _counts(device)),
-    }
+    return results.make(
+        "endurance",
+        environment=environment.describe(device),
+        workload={"nodes": NODES, "strategy": strategy, "replays": replays, "abandoned": stats.abandoned},
+        method={"description": "one long run in blocks", "timed_region": TIMED_REGION, "sync": "once, at the end"},
+        rows=[],
+        blocks=blocks,
+        objects={"before": before, "after": _counts(device)},
+        verdict=_verdict(blocks, before, _counts(device)),
+    )
 
 
 def _counting_graph(device: Any) -> tuple[list[Any], Any]:
@@ -140,3 +144,16 @@ def _counts(device: Any) -> dict[str, int]:
 def _rss_mb() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
+
+
+EXPERIMENT = Experiment(
+    measure,
+    help="Replay a graph of 50 nodes very often: memory, object counts and time must stay flat.",
+    options={
+        "replays": Option(100_000, "In all.", least=BLOCKS),
+        "strategy": Option("prerecorded", "Of the graph.", choices=tuple(STRATEGIES)),
+    },
+    quick={"replays": 5_000},
+    rounded=False,
+    to_markdown=markdown.endurance,
+)

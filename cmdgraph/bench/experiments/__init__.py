@@ -1,0 +1,71 @@
+"""One file for each experiment that needs no LLM. Each measures one question and gives one report.
+
+A file defines ``measure(device, plan, ...)`` and, at its end, an `Experiment` that says how it is called from the
+command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from attrs import frozen
+
+from cmdgraph.bench import markdown
+from cmdgraph.bench.results import Report
+
+__all__ = ["NAMES", "Experiment", "Option", "OptionError", "load"]
+
+NAMES = (
+    "strategies",
+    "dispatch",
+    "phases",
+    "dtype",
+    "validation",
+    "bindings",
+    "batch",
+    "graph-size",
+    "checks",
+    "endurance",
+)
+
+
+class OptionError(ValueError):
+    """An option has a value that makes no sense."""
+
+
+@frozen
+class Option:
+    """One of an experiment's own options: a number, a list of numbers, or one of ``choices``, by its default."""
+
+    default: Any
+    help: str
+    least: int = 1
+    choices: tuple[str, ...] = ()
+
+
+@frozen
+class Experiment:
+    """How an experiment is called.
+
+    `measure` takes a device, a `Plan` and the options. ``quick`` are values for the short set, of options and of
+    ``rounds``. ``features`` and ``limits`` are asked of the device as far as the adapter has them. Without ``rounded``
+    there are no rounds to set.
+    """
+
+    measure: Callable[..., Report]
+    help: str
+    options: Mapping[str, Option]
+    quick: Mapping[str, Any]
+    rounds: int = 30
+    warmup: int = 3
+    features: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    rounded: bool = True
+    to_markdown: Callable[[Report], str] = markdown.report
+
+
+def load(name: str) -> Experiment:
+    """The experiment of that name, one of `NAMES`."""
+    return import_module(f"{__name__}.{name.replace('-', '_')}").EXPERIMENT
