@@ -1,9 +1,11 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup demo test test-long fuzz lint format results readme clean
+.PHONY: help setup demo test test-long fuzz lint format bench readme clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
 run := scripts/in-env
+# Tests wait for drivers and child processes as much as for a processor; more than four workers would only share the GPU.
+workers := -n auto --maxprocesses 4 --dist worksteal
 checked := cmdgraph llm tests scripts setup.py
 
 help:
@@ -11,7 +13,8 @@ help:
 	@echo 'make test       format, lint, types and the test suite (under 10 minutes on 2 cores)'
 	@echo 'make test-long  the tests that take minutes each'
 	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which'
-	@echo 'make results    measures on this machine, NAME=lavapipe names the files in spec_proposal/results'
+	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
+	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
 	@echo 'make readme     makes the tables of README.md from those files'
 	@echo 'make lint       format, lint and types only'
 	@echo 'make format     rewrite the sources in the house format'
@@ -28,7 +31,7 @@ demo:
 
 test: lint
 	@$(run) python -m llm fetch >/dev/null
-	@$(run) pytest -q -m 'not long'
+	@$(run) pytest -q -m 'not long' $(workers)
 
 test-long: setup
 	@$(run) python -m llm fetch >/dev/null
@@ -46,9 +49,9 @@ format: setup
 	@$(run) ruff format $(checked)
 	@$(run) ruff check --fix $(checked)
 
-results: setup
+bench: setup
 	@$(run) python -m llm fetch >/dev/null
-	@$(run) scripts/results.sh $(NAME)
+	@$(run) python -m scripts.bench $(NAME) $(if $(ON),--on $(ON)) $(ARGS)
 
 readme: setup
 	@$(run) python -m scripts.readme

@@ -24,15 +24,18 @@ from cmdgraph.errors import (
     MappedError,
     NestedCaptureError,
     NothingCapturedError,
+    ProfileError,
     ReleasedError,
     UnknownObjectError,
     UpdateError,
     ValidationError,
+    ViewError,
 )
 from cmdgraph.graph import CommandGraph, Stats
 from cmdgraph.graphed import GraphLimitWarning, graphed
 from cmdgraph.guarding import guard
 from cmdgraph.program import ClearBuffer, CopyBuffer, Dispatch, DispatchIndirect, Node, WriteBuffer
+from cmdgraph.view.profile import Profile
 
 __all__ = [
     "BackendError",
@@ -54,11 +57,14 @@ __all__ = [
     "NestedCaptureError",
     "Node",
     "NothingCapturedError",
+    "Profile",
+    "ProfileError",
     "ReleasedError",
     "Stats",
     "UnknownObjectError",
     "UpdateError",
     "ValidationError",
+    "ViewError",
     "WriteBuffer",
     "__version__",
     "capture",

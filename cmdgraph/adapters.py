@@ -18,6 +18,7 @@ from typing import Any
 from cmdgraph.bench import environment
 
 __all__ = [
+    "COMPUTE_FEATURES",
     "IMPLEMENTATIONS",
     "MAIN_LIMITS",
     "AdapterError",
@@ -40,6 +41,29 @@ MAIN_LIMITS = (
     "max-compute-workgroups-per-dimension",
     "max-compute-invocations-per-workgroup",
     "max-compute-workgroup-storage-size",
+)
+
+#: The features that shaders and buffers of a compute workload may need, by the names of both implementations.
+COMPUTE_FEATURES = (
+    "immediates",
+    "mappable-primary-buffers",
+    "shader-f16",
+    "shader-f64",
+    "shader-int64",
+    "subgroup",
+    "subgroups",
+    "timestamp-query",
+)
+_COMPUTE_LIMITS = (
+    "max-bind",
+    "max-buffer",
+    "max-compute",
+    "max-dynamic",
+    "max-immediate",
+    "max-storage-buffer",
+    "max-uniform-buffer",
+    "min-storage-buffer",
+    "min-uniform-buffer",
 )
 
 PROBE_TIMEOUT_S = 60
@@ -98,10 +122,19 @@ def probe(package: str) -> dict[str, Any]:
     }
 
 
-def open_device(package: str, name: str | None = None, features: Sequence[str] = (), limits: Sequence[str] = ()) -> Any:
+def open_device(
+    package: str,
+    name: str | None = None,
+    features: Sequence[str] = (),
+    limits: Sequence[str] = (),
+    *,
+    everything: bool = False,
+) -> Any:
     """A device on the implementation's preferred adapter, or on the first whose name contains `name`, in whatever case.
     The implementation was seen to start in a process of its own. Of `features` the device has those that there are, of
     `limits` as much as the adapter allows.
+
+    With `everything` it has all that the adapter offers for compute work, for a graph whose needs are not known.
 
     Raises:
         UnknownAdapterError: no adapter is called so.
@@ -116,17 +149,25 @@ def open_device(package: str, name: str | None = None, features: Sequence[str] =
         raise AdapterError(f"{IMPLEMENTATIONS[package]}: {found['error']}")
     if not found["adapters"]:
         raise AdapterError(NO_ADAPTER)
-    return request_device(package, name, features, limits)
+    return request_device(package, name, features, limits, everything=everything)
 
 
 def request_device(
-    package: str, name: str | None = None, features: Sequence[str] = (), limits: Sequence[str] = ()
+    package: str,
+    name: str | None = None,
+    features: Sequence[str] = (),
+    limits: Sequence[str] = (),
+    *,
+    everything: bool = False,
 ) -> Any:
     """The same device without a look beforehand: for a process that nobody minds to lose to a broken driver."""
     gpu = importlib.import_module(package).gpu
     adapter = gpu.request_adapter_sync(power_preference="high-performance") if name is None else _named(gpu, name)
     # Dawn's objects may be used from several threads only with this; wgpu-native's always may.
     wanted = ["implicit-device-synchronization", *features]
+    if everything:
+        wanted += COMPUTE_FEATURES
+        limits = [each for each, value in adapter.limits.items() if each.startswith(_COMPUTE_LIMITS) and value]
     return adapter.request_device_sync(
         required_features=[each for each in wanted if each in adapter.features],
         required_limits={each: adapter.limits[each] for each in limits if adapter.limits.get(each)},

@@ -1,4 +1,4 @@
-"""The command `cmdgraph`: facts about this machine, and the experiments that need no LLM.
+"""The command `cmdgraph`: facts about this machine, saved graphs, and the experiments that need no LLM.
 
 Results go to stdout, progress and errors to stderr. Exit status 1: something failed or is not there; 2: wrong
 usage.
@@ -12,12 +12,19 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cmdgraph import adapters
 from cmdgraph.bench.command import bench
+from cmdgraph.view.dump import FORMS
+from cmdgraph.view.summary import KINDS
+
+if TYPE_CHECKING:
+    from cmdgraph import CommandGraph
 
 __all__ = ["main"]
 
@@ -45,6 +52,77 @@ def info(output: str) -> None:
     click.echo(json.dumps(facts, indent=2) if output == "json" else _info_text(facts))
     if not any(found.get("adapters") for found in facts["implementations"].values()):
         raise click.ClickException(adapters.NO_ADAPTER)
+
+
+ON = click.option(
+    "--on",
+    "package",
+    type=click.Choice(list(adapters.IMPLEMENTATIONS)),
+    default="wgpu",
+    show_default=True,
+    help="wgpu is wgpu-native, wgpudawn is Dawn.",
+)
+FILE = click.argument("file", type=click.Path(exists=True))
+TO = click.option(
+    "--to",
+    "target",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to this file instead of stdout; its suffix chooses the form.",
+)
+
+
+@cli.command()
+@FILE
+@click.option("-o", "--output", type=click.Choice(["text", "dot", "json", "html"]), default="text", show_default=True)
+@click.option("--by", type=click.Choice(KINDS), default="shader", show_default=True, help="The lines of the table.")
+@TO
+@ON
+def show(file: str, output: str, by: str, target: Path | None, package: str) -> None:
+    """Show a saved graph: totals and a table, or a picture (Graphviz, JSON, a page to look around in)."""
+    graph = _load(file, package)
+    if target is not None:
+        click.echo(graph.debug_dump(target))
+    elif output == "text":
+        click.echo(graph.summary(by))
+    else:
+        click.echo(FORMS[f".{output}"](graph.document()), nl=False)
+
+
+@cli.command()
+@FILE
+@click.option("-r", "--repeats", type=click.IntRange(min=2), default=20, show_default=True, help="Replays in all.")
+@click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="Lines of each table.")
+@click.option("-o", "--output", type=click.Choice(["text", "json", "trace", "html"]), default="text", show_default=True)
+@TO
+@ON
+def profile(file: str, repeats: int, top: int, output: str, target: Path | None, package: str) -> None:
+    """Time each node of a saved graph on this machine's GPU.
+
+    Half of the replays run undisturbed, for comparison. A .json file gets a trace for chrome://tracing and
+    https://ui.perfetto.dev, .html a page and .dot a drawing.
+    """
+    graph = _load(file, package)
+    found = graph.profile(repeats=repeats)
+    if target is not None:
+        click.echo(found.headline(), err=True)
+        trace = target.suffix.lower() == ".json"
+        click.echo(found.save(target) if trace else graph.debug_dump(target, profile=found))
+    elif output == "text":
+        found.show(top)
+    elif output == "trace":
+        click.echo(found.to_trace())
+    else:
+        click.echo(FORMS[f".{output}"](graph.document(found)), nl=False)
+
+
+def _load(file: str, package: str) -> CommandGraph:
+    """The saved graph on a device with all that the adapter offers."""
+    try:
+        return import_module("cmdgraph").load(file, adapters.open_device(package, everything=True))
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be read: {error.strerror or error}") from error
+    except ModuleNotFoundError as error:
+        raise click.ClickException(str(error)) from error
 
 
 cli.add_command(bench)

@@ -14,6 +14,8 @@
     │   └── ReleasedError            the graph was released
     ├── NothingCapturedError         the graph has no program (yet)
     ├── UpdateError                  new contents do not fit; also a ValueError
+    ├── ProfileError                 the device cannot tell the time, or a profile belongs to another graph
+    ├── ViewError                    a graph cannot be written in that form or to that place
     ├── GuardError                   an eager call that would abort the process was stopped
     └── BackendError                 no implementation, or one that cmdgraph does not know
 
@@ -35,10 +37,12 @@ __all__ = [
     "MappedError",
     "NestedCaptureError",
     "NothingCapturedError",
+    "ProfileError",
     "ReleasedError",
     "UnknownObjectError",
     "UpdateError",
     "ValidationError",
+    "ViewError",
 ]
 
 
@@ -118,6 +122,14 @@ class NothingCapturedError(CommandGraphError):
 
 class UpdateError(CommandGraphError, ValueError):
     """New contents for a buffer or node have the wrong size, dtype or place."""
+
+
+class ProfileError(CommandGraphError):
+    """A graph cannot be profiled on its device, or a profile belongs to another graph."""
+
+
+class ViewError(CommandGraphError, ValueError):
+    """A graph cannot be written in the form or to the place that was asked for."""
 
 
 class GuardError(CommandGraphError):

@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, wraps
+from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
@@ -40,6 +41,9 @@ from cmdgraph.replay import STRATEGIES, Session, Strategy, walker
 from cmdgraph.replay.constants import Constants
 from cmdgraph.replay.dry_run import prove
 from cmdgraph.replay.lowering import Nodes
+from cmdgraph.view.document import document
+from cmdgraph.view.dump import dump
+from cmdgraph.view.profile import Profile, profile
 from cmdgraph.view.summary import summary
 
 __all__ = ["CommandGraph", "Stats"]
@@ -366,9 +370,68 @@ class CommandGraph:
             walker=session.walker.name,
         )
 
-    def summary(self) -> str:
-        """A table of the nodes for reading: operation, pipeline, size, bindings with labels, place in the code."""
-        return summary(self._loaded()[0], repr(self))
+    def summary(self, by: str = "node") -> str:
+        """Totals and a table to read: counts, waves that could run at once, the critical path, bytes bound.
+
+        Args:
+            by: a line for each "node" (operation, pipeline, size, what it reads and writes, place in the code),
+                "shader", "group" (outermost debug group) or "block" (innermost).
+
+        Raises:
+            ValueError: `by` is none of these.
+        """
+        return summary(self._loaded()[0], repr(self), by)
+
+    def document(self, profile: Profile | None = None) -> dict[str, Any]:
+        """All there is to know of the graph as plain data for JSON; `cmdgraph.view.document` says what.
+
+        Raises:
+            ProfileError: `profile` was measured on other nodes.
+        """
+        program = self._loaded()[0]
+        data = document(program, self.name)
+        if profile is not None:
+            profile.check_belongs(program)
+            data["profile"] = profile.to_data()
+        return data
+
+    def debug_dump(self, path: str | os.PathLike[str], *, profile: Profile | None = None) -> Path:
+        """Writes the graph as a picture: nodes, bindings, dependencies (the least that says all), waves, critical path.
+
+        Args:
+            path: its suffix chooses the form: ".dot" (Graphviz), ".json" (see `document`) or ".html" (a page to look
+                around in, which needs no other file and no network).
+            profile: of this graph, for colours and figures in the page.
+
+        Returns:
+            The path. The file appears whole or not at all.
+
+        Raises:
+            ViewError: another suffix, or the file cannot be written.
+            ProfileError: `profile` was measured on other nodes.
+        """
+        return dump(path, lambda: self.document(profile))
+
+    def profile(self, *, repeats: int = 20) -> Profile:
+        """The GPU time of each node, from timestamps around it.
+
+        Runs the graph `repeats` times and waits: by turns undisturbed, and with a pass and timestamps for each node.
+        What a replay changes changes `repeats` times, and results are those of as many replays.
+
+        Args:
+            repeats: how often the graph runs in all, at least 2.
+
+        Raises:
+            ProfileError: the device has no feature timestamp-query.
+            InvalidatedError, NothingCapturedError, CaptureError: see `replay`.
+        """
+        if repeats < 2:
+            raise ValueError(f"profile(repeats={repeats}): must be at least 2, an undisturbed and a profiled replay")
+        program, session = self._changing("profile")
+        self.wait()
+        found = profile(program, session, self.name or "", self.strategy, repeats, lambda: self.replay(wait=True))
+        self._replays += len(found.profiled_ms)
+        return found
 
     def __len__(self) -> int:
         return 0 if self._program is None else len(self._program)

@@ -135,8 +135,8 @@ class _Log:
     def encoder(self) -> _Log:
         return self
 
-    def begin_pass(self, timestamp_writes: Any = None) -> _Log:
-        del timestamp_writes
+    def begin_pass(self, label: str = "", timestamp_writes: Any = None) -> _Log:
+        del label, timestamp_writes
         return self
 
     def set_bind_group(self, index: int, group: Any, offsets: Sequence[int]) -> None:
@@ -166,4 +166,4 @@ class _Log:
     def _ignore(self, *arguments: Any) -> None:
         del arguments
 
-    set_pipeline = set_immediates = dispatch = end = finish = push_group = pop_group = _ignore
+    set_pipeline = set_immediates = dispatch = end = finish = push_group = pop_group = mark = _ignore

@@ -13,7 +13,16 @@ from typing import Any
 
 from cmdgraph.program import Access, Node, Program, WriteBuffer
 
-__all__ = ["dependencies", "first_overwrite", "inputs", "leading_writes", "outputs"]
+__all__ = [
+    "critical_path",
+    "dependencies",
+    "first_overwrite",
+    "inputs",
+    "leading_writes",
+    "outputs",
+    "reduced",
+    "waves",
+]
 
 
 def dependencies(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
@@ -38,6 +47,53 @@ def dependencies(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
                 past[:] = [(i, p) for i, p in past if not (access.start <= p.start and p.end <= access.end)]
             past.append((index, access))
     return found
+
+
+def reduced(waits: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """`dependencies` without those that follow from others: the least that says the same (transitive reduction)."""
+    last = {one: index for index, earlier in enumerate(waits) for one in earlier}
+    before: dict[int, int] = {}  # for each node that is still waited for: it and all before it, one bit each
+    found: list[tuple[int, ...]] = []
+    for index, earlier in enumerate(waits):
+        kept, reached = [], 0
+        for one in sorted(earlier, reverse=True):  # a later node may reach an earlier one, never the other way round
+            if not reached >> one & 1:
+                kept.append(one)
+                reached |= before[one]
+            if last[one] == index:
+                del before[one]
+        if index in last:
+            before[index] = reached | 1 << index
+        found.append(tuple(reversed(kept)))
+    return found
+
+
+def waves(waits: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """The nodes in waves: those of one wave could run at once when all earlier waves are done."""
+    depth: list[int] = []
+    found: list[list[int]] = []
+    for index, earlier in enumerate(waits):
+        depth.append(1 + max((depth[one] for one in earlier), default=-1))
+        if depth[index] == len(found):
+            found.append([])
+        found[depth[index]].append(index)
+    return [tuple(wave) for wave in found]
+
+
+def critical_path(waits: Sequence[Sequence[int]], costs: Sequence[float] | None = None) -> tuple[int, ...]:
+    """The chain of dependent nodes with the highest sum of `costs` (default: each node 1): no order is quicker."""
+    total: list[float] = []
+    previous: list[int] = []
+    for index, earlier in enumerate(waits):
+        best = max(earlier, key=total.__getitem__, default=-1)
+        previous.append(best)
+        total.append((1 if costs is None else costs[index]) + (total[best] if best >= 0 else 0))
+    at = max(range(len(total)), key=total.__getitem__, default=-1)
+    path = []
+    while at >= 0:
+        path.append(at)
+        at = previous[at]
+    return tuple(reversed(path))
 
 
 def leading_writes(nodes: Sequence[Node]) -> list[int]:

@@ -34,11 +34,16 @@ WHOLE = 1 << 62
 
 @frozen
 class Place:
-    """Where in the user's code a call was made, and the debug groups open around it."""
+    """Where in the user's code a call was made, and how its author names that part of the work.
+
+    ``groups`` are the debug groups and labelled passes open around the call, outermost first; ``label`` is the debug
+    marker inserted just before it.
+    """
 
     file: str
     line: int
     groups: tuple[str, ...] = ()
+    label: str = ""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -77,6 +82,16 @@ class Node:
     holds: ClassVar[tuple[str, ...]] = ()
     """The attributes that are buffers."""
 
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The debug groups and labelled passes that the node lies in, outermost first."""
+        return self.place.groups
+
+    @property
+    def label(self) -> str:
+        """The debug marker that names this node; empty without one."""
+        return self.place.label
+
     def accesses(self) -> tuple[Access, ...]:
         raise NotImplementedError
 
@@ -112,6 +127,13 @@ class _AnyDispatch(Node):
         if needs is None or (len(needs) == len(self.groups) and all(needs)):
             return self.groups
         return tuple(g if needed else None for g, needed in zip(self.groups, needs, strict=False))
+
+    def needed_immediates(self) -> Iterator[tuple[int, bytes]]:
+        """The immediates within the pipeline's layout; those set for others may lie beyond it."""
+        size = self.pipeline.immediate_size
+        for offset, data in self.immediates:
+            if part := data if size is None else data[: max(0, size - offset)]:
+                yield offset, part
 
 
 @frozen(kw_only=True, eq=False)

@@ -24,7 +24,7 @@ def table(name: str) -> str:
     """
     path = RESULTS / f"{name}.json"
     if not path.exists():
-        raise SystemExit(f"readme: no {path.relative_to(ROOT)}; make results measures it")
+        raise SystemExit(f"readme: no {path.relative_to(ROOT)}; make bench measures it")
     report = results.read(path)
     return RENDERERS[report["experiment"]](report)
 

@@ -13,3 +13,4 @@ fi
 
 scripts/venv.sh "$extra"
 scripts/vulkan.sh
+[ "$extra" != dev ] || scripts/browser.sh

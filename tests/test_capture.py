@@ -543,10 +543,38 @@ def test_debug_groups_and_places_are_recorded(kit: Kit, execute: bool) -> None:
 
     nodes = captured(kit.device, model, execute=execute).nodes
 
-    assert [n.place.groups for n in nodes] == [("layer 3", "attention"), ("layer 3",), ()]
+    assert [n.path for n in nodes] == [("layer 3", "attention"), ("layer 3",), ()]
+    assert [n.label for n in nodes] == ["here", "", "there"]
     assert all(n.place.file == __file__ for n in nodes)
     first = model.__code__.co_firstlineno
     assert [n.place.line - first for n in nodes] == [8, 11, 14]
+
+
+@pytest.mark.parametrize("execute", [False, True])
+def test_a_labelled_pass_is_a_group_and_a_marker_names_the_next_command_alone(kit: Kit, execute: bool) -> None:
+    pipeline = kit.kernel(INC)
+    group = kit.group(pipeline, kit.buffer([0] * 4))
+
+    def model() -> None:
+        encoder = kit.device.create_command_encoder()
+        encoder.insert_debug_marker("first of the pass")
+        compute = encoder.begin_compute_pass(label="query")
+        compute.set_pipeline(pipeline)
+        compute.set_bind_group(0, group)
+        compute.dispatch_workgroups(4)
+        compute.insert_debug_marker("lost: its group ends")
+        compute.push_debug_group("heads")
+        compute.dispatch_workgroups(4)
+        compute.pop_debug_group()
+        compute.end()
+        encoder.clear_buffer(kit.buffer())
+        kit.submit(encoder.finish())
+
+    graph = captured(kit.device, model, execute=execute)
+
+    assert [n.path for n in graph.nodes] == [("query",), ("query", "heads"), ()]
+    assert [n.label for n in graph.nodes] == ["first of the pass", "", ""]
+    graph.replay(wait=True)
 
 
 def test_a_write_between_submits_of_a_loop_is_a_node_each_time(kit: Kit, way: tuple[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -163,3 +164,56 @@ def test_the_first_overwrite_of_a_buffer() -> None:
     assert hazards.first_overwrite(read_then_written, b) is None  # read_write: read as well
     assert hazards.first_overwrite(Program(None, (clear(b, 0, 4),)), b) == 0
     assert hazards.first_overwrite(Program(None, (clear(b, 0, 0),)), b) is None
+
+
+# -- waves, critical path, reduction ---------------------------------------------------------------------------------
+
+graphs = st.lists(st.integers(0, 2**12 - 1), max_size=12).map(
+    lambda bits: [tuple(j for j in range(i) if bit >> j & 1) for i, bit in enumerate(bits)]
+)
+
+
+def _before(waits: Sequence[Sequence[int]]) -> list[set[int]]:
+    """For each node all that must come before it."""
+    found: list[set[int]] = []
+    for earlier in waits:
+        found.append(set(earlier).union(*(found[one] for one in earlier)))
+    return found
+
+
+@few
+@given(graphs)
+def test_the_reduction_says_the_same_with_the_least(waits: list[tuple[int, ...]]) -> None:
+    reduced = hazards.reduced(waits)
+
+    assert _before(reduced) == _before(waits)
+    for index, earlier in enumerate(reduced):
+        assert set(earlier) <= set(waits[index])
+        for one in earlier:
+            less = [tuple(e for e in few if (at, e) != (index, one)) for at, few in enumerate(reduced)]
+            assert _before(less) != _before(waits), "this one could be left out"
+
+
+@few
+@given(graphs)
+def test_a_wave_waits_only_for_waves_before_it_and_no_longer_than_it_must(waits: list[tuple[int, ...]]) -> None:
+    waves = hazards.waves(waits)
+    number = {node: at for at, wave in enumerate(waves) for node in wave}
+
+    assert sorted(number) == list(range(len(waits)))
+    for node, earlier in enumerate(waits):
+        assert number[node] == 1 + max((number[one] for one in earlier), default=-1)
+
+
+@few
+@given(graphs, st.data())
+def test_no_chain_costs_more_than_the_critical_path(waits: list[tuple[int, ...]], data: st.DataObject) -> None:
+    costs = data.draw(st.lists(st.integers(0, 9), min_size=len(waits), max_size=len(waits)))
+    path = hazards.critical_path(waits, costs)
+    best: list[int] = []
+    for index, earlier in enumerate(waits):
+        best.append(costs[index] + max((best[one] for one in earlier), default=0))
+
+    assert all(one in waits[later] for one, later in itertools.pairwise(path))
+    assert sum(costs[node] for node in path) == max(best, default=0)
+    assert len(hazards.critical_path(waits)) == len(hazards.waves(waits))

@@ -89,14 +89,20 @@ def test_the_wheel_holds_the_package_alone(wheel: Path) -> None:
     assert {name.rpartition("/")[0] for name in names if name.endswith("/__init__.py")} == packages
     assert not [name for name in names if name.endswith((".c", ".h"))]
     assert "cmdgraph/py.typed" in names
+    parts = {
+        path for path in (ROOT / "cmdgraph" / "view" / "page").iterdir() if path.suffix in (".html", ".css", ".js")
+    }
+    assert parts
+    assert {str(path.relative_to(ROOT)) for path in parts} <= set(names)
 
 
 def test_the_wheel_has_the_walker_for_every_later_python(wheel: Path) -> None:
     if not _can_compile():
         pytest.skip("no C compiler with Python headers")
     assert "-cp311-abi3-" in wheel.name
-    assert [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".so")] == [
-        "cmdgraph/replay/_walker.abi3.so"
+    assert sorted(name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".so")) == [
+        "cmdgraph/bench/_phases.abi3.so",
+        "cmdgraph/replay/_walker.abi3.so",
     ]
 
 
@@ -122,6 +128,8 @@ def test_the_wheel_without_the_walker_works_and_says_so(wheel_without_compiler: 
 def _info(python: Path) -> dict:
     """What `cmdgraph info` tells; it fails where there is no GPU, but tells all the same."""
     command = [str(python.with_name("cmdgraph")), "info", "-o", "json"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=python.parent)
+    # A PYTHONPATH would put the checkout before the installed wheel.
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=python.parent, env=plain)
     assert result.returncode in (0, 1), result.stderr
     return json.loads(result.stdout)

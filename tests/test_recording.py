@@ -60,6 +60,21 @@ MISUSES: dict[str, tuple[Misuse, str]] = {
         lambda k, e, p, g: (p.end(), e.push_debug_group("layer"), e.finish()),
         'debug group "layer" is still open',
     ),
+    "pop of the encoder's group in a pass": (
+        lambda k, e, p, g: (p.end(), e.push_debug_group("l"), e.begin_compute_pass().pop_debug_group()),
+        r"without a push_debug_group\(\) in this pass",
+    ),
+    "pop of a pass's label": (
+        lambda k, e, p, g: (p.end(), e.begin_compute_pass(label="query").pop_debug_group()),
+        r"without a push_debug_group\(\) in this pass",
+    ),
+    "encoder group in a pass": (
+        lambda k, e, p, g: e.push_debug_group("layer"),
+        r"push_debug_group\(\) on command encoder",
+    ),
+    "encoder marker in a pass": (lambda k, e, p, g: e.insert_debug_marker("x"), r"insert_debug_marker\(\) on command"),
+    "group after the end": (lambda k, e, p, g: (p.end(), p.push_debug_group("attn")), "that is ended"),
+    "marker after the end": (lambda k, e, p, g: (p.end(), p.insert_debug_marker("attn")), "that is ended"),
     "encoder pop without push": (lambda k, e, p, g: (p.end(), e.pop_debug_group()), r"pop_debug_group\(\) without"),
 }
 
@@ -232,3 +247,8 @@ def test_the_caller_is_the_first_frame_outside_of_the_libraries() -> None:
         == f"{__file__}:{test_the_caller_is_the_first_frame_outside_of_the_libraries.__code__.co_firstlineno + 1}"
     )
     assert place.groups == ("layer",)
+
+
+def test_debug_names_are_text(native: Kit) -> None:
+    with pytest.raises(TypeError, match=r"push_debug_group\(\) takes text, not 3"), cmdgraph.capture(native.device):
+        native.device.create_command_encoder().push_debug_group(3)

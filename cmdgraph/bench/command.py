@@ -79,7 +79,9 @@ class _Refused(click.ClickException):
 def _command(name: str, experiment: Experiment) -> click.Command:
     run = functools.partial(_run, name, experiment)
     parameters = [_own(key, option) for key, option in experiment.options.items()]
-    return click.Command(name, callback=run, params=[*parameters, *_shared(experiment)], help=experiment.help)
+    return click.Command(
+        name, callback=run, params=[*parameters, *_shared(experiment)], help=experiment.help, short_help=experiment.help
+    )
 
 
 def _own(name: str, option: Option) -> click.Option:

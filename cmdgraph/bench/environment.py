@@ -16,14 +16,14 @@ from typing import Any
 from cmdgraph.bench import method
 from cmdgraph.replay import walker
 
-__all__ = ["adapter_facts", "describe", "implementation", "package_version"]
+__all__ = ["adapter_facts", "commit", "describe", "implementation", "package_version"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def describe(device: Any) -> dict[str, Any]:
     """Everything that a reader needs to judge a figure measured on `device`. Times are in seconds."""
-    commit, dirty = _commit()
+    revision, dirty = commit()
     return {
         **adapter_facts(device.adapter),
         "implementation": implementation(device),
@@ -34,7 +34,7 @@ def describe(device: Any) -> dict[str, Any]:
         "cpu": _cpu_name(),
         "cores": os.cpu_count(),
         "walker": walker.available(),
-        "commit": commit,
+        "commit": revision,
         "dirty": dirty,
         "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "command": _command(),
@@ -92,7 +92,7 @@ def _load() -> float | None:
         return None
 
 
-def _commit() -> tuple[str | None, bool | None]:
+def commit() -> tuple[str | None, bool | None]:
     """The checkout's commit, and whether files differ from it; None where this is no checkout."""
     if not (ROOT / ".git").exists():
         return None, None

@@ -27,7 +27,7 @@ def text(report: Report, kind: str, to_markdown: Callable[[Report], str]) -> str
         return _csv(report)
     if kind == "jsonl":
         return "\n".join(json.dumps(line) for line in _lines(report))
-    return json.dumps(report, indent=2)
+    return results.to_json(report)
 
 
 def _csv(report: Report) -> str:

@@ -148,7 +148,10 @@ def interleave(
 
 
 def _warm(arm: Arm, at_least: int, seconds: float, timers: Timers) -> tuple[int, bool]:
-    """Runs an arm until two runs in a row are no faster than those before; how often, and whether it came so far."""
+    """Runs an arm until two runs in a row are no faster than those before, or time is up.
+
+    Gives how often it ran, and false where the last run was still faster than all before.
+    """
     began = timers.wall()
     fastest, idle, runs = float("inf"), 0, 0
     while True:
@@ -161,7 +164,7 @@ def _warm(arm: Arm, at_least: int, seconds: float, timers: Timers) -> tuple[int,
         fastest = min(fastest, now - before)
         steady = idle >= 2
         if runs >= at_least and (steady or now - began >= seconds):
-            return runs, steady or not seconds
+            return runs, idle > 0 or runs == 1 or not seconds
 
 
 def _check(name: str, arm: Arm) -> None:

@@ -7,12 +7,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FORMAT", "VERSION", "ResultError", "figures", "make", "mixture", "read", "require_writable", "write"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "ResultError",
+    "figures",
+    "make",
+    "mixture",
+    "read",
+    "require_writable",
+    "to_json",
+    "write",
+]
 
 FORMAT = "cmdgraph-bench"
 VERSION = 1
@@ -20,6 +32,8 @@ VERSION = 1
 _LISTS = ("rows", "left_out", "ratios", "fits", "findings", "noise", "notes")
 _ROW_NAMES = ("strategy", "graph")
 """What rows of version 0 were called by."""
+
+_NUMBERS = re.compile(r"\[\s+((?:-?[\d.eE+-]+,?\s+)+)\]")
 
 Report = dict[str, Any]
 
@@ -72,7 +86,7 @@ def write(report: Mapping[str, Any], path: Path) -> None:
     Raises:
         ResultError: the file cannot be written. What was there is still there.
     """
-    text = json.dumps(report, indent=2) + "\n"
+    text = to_json(report) + "\n"
     temporary = None
     try:
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
@@ -84,6 +98,16 @@ def write(report: Mapping[str, Any], path: Path) -> None:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         raise ResultError(f"cannot write {path}: {error.strerror}") from error
+
+
+def to_json(report: Mapping[str, Any]) -> str:
+    """A report as JSON, indented, with samples side by side.
+
+    Raises:
+        ValueError: a number in it is none, or infinite.
+    """
+    text = json.dumps(report, indent=2, allow_nan=False)
+    return _NUMBERS.sub(lambda match: f"[{' '.join(match[1].split())}]", text)
 
 
 def require_writable(path: Path) -> None:

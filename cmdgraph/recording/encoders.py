@@ -114,7 +114,7 @@ def _make_recorded(api: Any) -> tuple[type, type, type]:
             self._cmdgraph.pop_group()
 
         def insert_debug_marker(self, marker_label: str) -> None:
-            """Markers leave no trace in a graph."""
+            self._cmdgraph.mark(marker_label)
 
         def _write_timestamp(self, query_set: Any, query_index: int) -> None:
             del query_set, query_index
@@ -126,7 +126,9 @@ def _make_recorded(api: Any) -> tuple[type, type, type]:
 
     class GPUCommandEncoder(_NoHandle, api.GPUCommandEncoder):
         def begin_compute_pass(self, *, label: str = "", timestamp_writes: Any = None) -> Any:
-            return recorded(GPUComputePassEncoder, label, self._device, self._cmdgraph.begin_pass(timestamp_writes))
+            return recorded(
+                GPUComputePassEncoder, label, self._device, self._cmdgraph.begin_pass(label, timestamp_writes)
+            )
 
         def copy_buffer_to_buffer(
             self,
@@ -152,7 +154,7 @@ def _make_recorded(api: Any) -> tuple[type, type, type]:
             self._cmdgraph.pop_group()
 
         def insert_debug_marker(self, marker_label: str) -> None:
-            """Markers leave no trace in a graph."""
+            self._cmdgraph.mark(marker_label)
 
     for name in _NO_NODES:
         setattr(GPUCommandEncoder, name, _refusing(name))
@@ -178,7 +180,7 @@ def _make_live(api: Any) -> tuple[type, type, type]:
 
     class GPUCommandEncoder(api.GPUCommandEncoder):
         def begin_compute_pass(self, *, label: str = "", timestamp_writes: Any = None) -> Any:
-            recorder = self._cmdgraph.begin_pass(timestamp_writes)
+            recorder = self._cmdgraph.begin_pass(label, timestamp_writes)
             real = super().begin_compute_pass(label=label, timestamp_writes=timestamp_writes)
             return enliven(real, GPUComputePassEncoder, recorder)
 

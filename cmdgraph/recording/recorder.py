@@ -28,6 +28,7 @@ from cmdgraph.program import (
     Node,
     Place,
 )
+from cmdgraph.recording.debug import DebugNames
 from cmdgraph.tracking import record_of
 
 __all__ = ["EncoderRecorder", "PassRecorder", "caller", "written_bytes"]
@@ -36,12 +37,12 @@ _PACKAGES = ("cmdgraph.", "wgpu.", "wgpudawn.")
 _U32 = 1 << 32
 
 
-def caller(groups: tuple[str, ...] = ()) -> Place:
+def caller(groups: tuple[str, ...] = (), label: str = "") -> Place:
     """Where the user's code made the call that is being recorded."""
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGES):
         frame = frame.f_back
-    return Place(frame.f_code.co_filename, frame.f_lineno, groups)
+    return Place(frame.f_code.co_filename, frame.f_lineno, groups, label)
 
 
 @define(eq=False)
@@ -58,9 +59,9 @@ class EncoderRecorder:
     before: list[Node]
     nodes: list[Node] = field(factory=list, init=False)
     state: str = field(default="open", init=False)
-    groups: tuple[str, ...] = field(default=(), init=False)
+    names: DebugNames = field(factory=DebugNames, init=False)
 
-    def begin_pass(self, timestamp_writes: Any = None) -> PassRecorder:
+    def begin_pass(self, label: str = "", timestamp_writes: Any = None) -> PassRecorder:
         self._expect_open("begin_compute_pass")
         if timestamp_writes is not None:
             raise self.broken(
@@ -69,7 +70,7 @@ class EncoderRecorder:
                 )
             )
         self.state = "in a pass"
-        return PassRecorder(self)
+        return PassRecorder(self, self.names.of_pass(label))
 
     def copy(
         self, source: Any, source_offset: int, destination: Any, destination_offset: int, size: int | None
@@ -78,7 +79,7 @@ class EncoderRecorder:
         start, target = operator.index(source_offset), operator.index(destination_offset)
         self.add(
             CopyBuffer(
-                place=caller(self.groups),
+                place=self._place(),
                 source=source,
                 source_offset=start,
                 destination=destination,
@@ -91,26 +92,28 @@ class EncoderRecorder:
         self._expect_open("clear_buffer")
         start = operator.index(offset)
         length = buffer.size - start if size is None else operator.index(size)
-        self.add(ClearBuffer(place=caller(self.groups), buffer=buffer, offset=start, size=length))
+        self.add(ClearBuffer(place=self._place(), buffer=buffer, offset=start, size=length))
 
     def finish(self) -> None:
         self._expect_open("finish")
-        if self.groups:
-            raise self.broken(
-                validation.refusal(
-                    "debug_groups", f'debug group "{self.groups[-1]}" is still open at finish(); pop it first', caller()
-                )
-            )
+        if error := self.names.unbalanced("finish", caller):
+            raise self.broken(error)
         self.state = "finished"
 
     def push_group(self, label: str) -> None:
-        self.groups = (*self.groups, label)
+        self._expect_open("push_debug_group")
+        self.names.push(label)
 
     def pop_group(self) -> None:
-        if not self.groups:
-            text = "pop_debug_group() without a push_debug_group() before it"
-            raise self.broken(validation.refusal("debug_groups", text, caller()))
-        self.groups = self.groups[:-1]
+        self._expect_open("pop_debug_group")
+        try:
+            self.names.pop("before it", caller)
+        except ValidationError as error:
+            raise self.broken(error) from None
+
+    def mark(self, label: str) -> None:
+        self._expect_open("insert_debug_marker")
+        self.names.mark(label)
 
     def unsupported(self, call: str) -> None:
         """A command that no node stands for."""
@@ -143,6 +146,9 @@ class EncoderRecorder:
         self.state = "broken"
         return error
 
+    def _place(self) -> Place:
+        return caller(self.names.groups, self.names.take_marker())
+
     def _expect_open(self, call: str) -> None:
         if self.state != "open":
             state, self.state = self.state, "broken"
@@ -155,15 +161,12 @@ class PassRecorder:
     """The state of one compute pass: pipeline, bind groups, immediates."""
 
     encoder: EncoderRecorder
+    names: DebugNames
     pipeline: PipelineRecord | None = field(default=None, init=False)
     bound: list[BoundGroup | None] = field(factory=list, init=False)
-    groups: tuple[str, ...] = field(init=False)
     ended: bool = field(default=False, init=False)
     _slots: dict[int, bytes] = field(factory=dict, init=False)
     _immediates: tuple[tuple[int, bytes], ...] = field(default=(), init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.groups = self.encoder.groups
 
     def set_pipeline(self, pipeline: Any) -> None:
         self._expect_open("set_pipeline")
@@ -180,7 +183,7 @@ class PassRecorder:
                     "bind_group_index",
                     f"set_bind_group() at index {index}: this device has {limit} bind groups (maxBindGroups), from "
                     "index 0",
-                    caller(self.groups),
+                    caller(),
                 )
             )
         bound = None
@@ -198,7 +201,7 @@ class PassRecorder:
                 validation.refusal(
                     "immediates_alignment",
                     f"set_immediates(): {len(data)} bytes at {offset} are not a multiple of 4",
-                    caller(self.groups),
+                    caller(),
                 )
             )
         for start in range(0, len(data), 4):
@@ -209,11 +212,11 @@ class PassRecorder:
         counts = (operator.index(x), operator.index(y), operator.index(z))
         if min(counts) < 0 or max(counts) >= _U32:
             text = f"dispatch_workgroups{counts}: counts are u32, 0 to 2^32 - 1"
-            raise self.encoder.broken(validation.refusal("workgroup_counts_u32", text, caller(self.groups)))
+            raise self.encoder.broken(validation.refusal("workgroup_counts_u32", text, caller()))
         pipeline = self._ready("dispatch_workgroups")
         self.encoder.add(
             Dispatch(
-                place=caller(self.groups),
+                place=self._place(),
                 pipeline=pipeline,
                 groups=tuple(self.bound),
                 immediates=self._immediates,
@@ -225,7 +228,7 @@ class PassRecorder:
         pipeline = self._ready("dispatch_workgroups_indirect")
         self.encoder.add(
             DispatchIndirect(
-                place=caller(self.groups),
+                place=self._place(),
                 pipeline=pipeline,
                 groups=tuple(self.bound),
                 immediates=self._immediates,
@@ -236,33 +239,35 @@ class PassRecorder:
 
     def end(self) -> None:
         self._expect_open("end")
-        if self.groups != self.encoder.groups:
-            raise self.encoder.broken(
-                validation.refusal(
-                    "debug_groups", f'debug group "{self.groups[-1]}" is still open at end(); pop it first', caller()
-                )
-            )
+        if error := self.names.unbalanced("end", caller):
+            raise self.encoder.broken(error)
         self.ended = True
         self.encoder.state = "open"
 
     def push_group(self, label: str) -> None:
-        self.groups = (*self.groups, label)
+        self._expect_open("push_debug_group")
+        self.names.push(label)
 
     def pop_group(self) -> None:
-        if self.groups == self.encoder.groups:
-            text = "pop_debug_group() without a push_debug_group() in this pass"
-            raise self.encoder.broken(validation.refusal("debug_groups", text, caller()))
-        self.groups = self.groups[:-1]
+        self._expect_open("pop_debug_group")
+        try:
+            self.names.pop("in this pass", caller)
+        except ValidationError as error:
+            raise self.encoder.broken(error) from None
+
+    def mark(self, label: str) -> None:
+        self._expect_open("insert_debug_marker")
+        self.names.mark(label)
 
     def _require_set(self, call: str, obj: Any, bound: BoundGroup | None = None, at: int = 0) -> None:
         encoder = self.encoder
         try:
-            validation.require_set(call, obj, bound, at, encoder.device, encoder.next, self._place)
+            validation.require_set(call, obj, bound, at, encoder.device, encoder.next, caller)
         except ValidationError as error:
             raise encoder.broken(error) from None
 
     def _place(self) -> Place:
-        return caller(self.groups)
+        return caller(self.names.groups, self.names.take_marker())
 
     def _record(self, obj: Any) -> Any:
         try:
@@ -274,9 +279,7 @@ class PassRecorder:
         self._expect_open(call)
         if self.pipeline is None:
             raise self.encoder.broken(
-                validation.refusal(
-                    "pipeline_set", f"{call}() without a pipeline; call set_pipeline() first", caller(self.groups)
-                )
+                validation.refusal("pipeline_set", f"{call}() without a pipeline; call set_pipeline() first", caller())
             )
         return self.pipeline
 

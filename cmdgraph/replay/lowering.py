@@ -152,12 +152,9 @@ class _Emitter:
             self._groups[index] = state
 
     def _set_immediates(self, node: Dispatch | DispatchIndirect) -> None:
-        size = node.pipeline.immediate_size
-        for offset, data in node.immediates:  # set for other pipelines too; this one's layout may hold fewer
-            part = data if size is None else data[: max(0, size - offset)]
-            if part:
-                self._row(Op.IMMEDIATES, offset, len(part), q=self._memory(np.frombuffer(part, np.uint8)))
-                self._slots.update(range(offset, offset + len(part), 4))
+        for offset, data in node.needed_immediates():
+            self._row(Op.IMMEDIATES, offset, len(data), q=self._memory(np.frombuffer(data, np.uint8)))
+            self._slots.update(range(offset, offset + len(data), 4))
         self._immediates = node.immediates
 
     def _would_inherit(self, node: Dispatch | DispatchIndirect) -> bool:

@@ -26,21 +26,21 @@ def test_a_software_adapter_is_marked(kind: str, software: bool) -> None:
 
 def test_the_commit_and_whether_files_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "ROOT", tmp_path)
-    assert environment._commit() == (None, None)
+    assert environment.commit() == (None, None)
 
     def git(*arguments: str) -> None:
         who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.com"]
         subprocess.run(["git", "-C", str(tmp_path), *who, *arguments], check=True, capture_output=True)
 
     git("init")
-    assert environment._commit() == (None, None)
+    assert environment.commit() == (None, None)
     git("commit", "--allow-empty", "-m", "first")
-    commit, dirty = environment._commit()
+    commit, dirty = environment.commit()
     assert len(commit or "") == 40
     assert dirty is False
 
     (tmp_path / "new").touch()
-    assert environment._commit() == (commit, True)
+    assert environment.commit() == (commit, True)
 
 
 def test_a_package_that_is_not_installed_has_no_version() -> None:

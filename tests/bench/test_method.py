@@ -163,6 +163,8 @@ def test_warm_up_that_never_settles_ends_and_is_told() -> None:
 
     assert samples.warmup_runs["a"] == 7
     assert samples.unsteady == ["a"]
+    once = Plan(rounds=1, warmup=1, timers=clock.timers, warmup_s=5).run({"a": clock.work(60.0, 0)})
+    assert (once.warmup_runs, once.unsteady) == ({"a": 1}, [])  # one run tells nothing
 
 
 def test_no_round_begins_after_the_time_limit() -> None:

@@ -153,7 +153,7 @@ EXPERIMENT = Experiment(
         "replays": Option(100_000, "In all.", least=BLOCKS),
         "strategy": Option("prerecorded", "Of the graph.", choices=tuple(STRATEGIES)),
     },
-    quick={"replays": 20_000},
+    quick={"replays": 5_000},
     rounded=False,
     to_markdown=markdown.endurance,
 )

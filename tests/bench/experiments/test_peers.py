@@ -71,8 +71,12 @@ def test_those_that_do_not_are_named_with_the_reason(
     assert left_out[name]["failed"] is failed
 
 
+# Long enough for the one that works to start on a busy machine.
+PATIENCE = 8
+
+
 def test_one_that_hangs_is_given_up(device: Any) -> None:
-    report = peers.measure(device, PLAN, dispatches=(5,), peers="hanging,good", patience=1)
+    report = peers.measure(device, PLAN, dispatches=(5,), peers="hanging,good", patience=PATIENCE)
 
     assert [row["name"] for row in report["rows"]] == ["good/5"]
     assert len(report["rows"][0]["wall_us_per_dispatch"]["samples"]) == PLAN.rounds
