@@ -11,6 +11,7 @@ See README.md for the whole picture.
 
 from cmdgraph import _setup as _setup
 from cmdgraph.capture import capture
+from cmdgraph.container import FileLimits
 from cmdgraph.errors import (
     BackendError,
     CaptureError,
@@ -18,6 +19,7 @@ from cmdgraph.errors import (
     DestroyedError,
     DeviceLostError,
     EmptyCaptureError,
+    GraphFormatError,
     GuardError,
     ImplementationError,
     InvalidatedError,
@@ -26,6 +28,7 @@ from cmdgraph.errors import (
     NothingCapturedError,
     ProfileError,
     ReleasedError,
+    SaveError,
     UnknownObjectError,
     UpdateError,
     ValidationError,
@@ -34,6 +37,7 @@ from cmdgraph.errors import (
 from cmdgraph.graph import CommandGraph, Stats
 from cmdgraph.graphed import GraphLimitWarning, graphed
 from cmdgraph.guarding import guard
+from cmdgraph.loading import load
 from cmdgraph.program import ClearBuffer, CopyBuffer, Dispatch, DispatchIndirect, Node, WriteBuffer
 from cmdgraph.view.profile import Profile
 
@@ -49,6 +53,8 @@ __all__ = [
     "Dispatch",
     "DispatchIndirect",
     "EmptyCaptureError",
+    "FileLimits",
+    "GraphFormatError",
     "GraphLimitWarning",
     "GuardError",
     "ImplementationError",
@@ -60,6 +66,7 @@ __all__ = [
     "Profile",
     "ProfileError",
     "ReleasedError",
+    "SaveError",
     "Stats",
     "UnknownObjectError",
     "UpdateError",
@@ -70,6 +77,7 @@ __all__ = [
     "capture",
     "graphed",
     "guard",
+    "load",
 ]
 
 __version__ = "0.1.0"

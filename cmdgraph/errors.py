@@ -16,6 +16,8 @@
     ├── UpdateError                  new contents do not fit; also a ValueError
     ├── ProfileError                 the device cannot tell the time, or a profile belongs to another graph
     ├── ViewError                    a graph cannot be written in that form or to that place
+    ├── GraphFormatError             a saved graph is damaged, too large, or not for this device; also a ValueError
+    ├── SaveError                    the graph holds something that a file cannot
     ├── GuardError                   an eager call that would abort the process was stopped
     └── BackendError                 no implementation, or one that cmdgraph does not know
 
@@ -31,6 +33,7 @@ __all__ = [
     "DestroyedError",
     "DeviceLostError",
     "EmptyCaptureError",
+    "GraphFormatError",
     "GuardError",
     "ImplementationError",
     "InvalidatedError",
@@ -39,6 +42,7 @@ __all__ = [
     "NothingCapturedError",
     "ProfileError",
     "ReleasedError",
+    "SaveError",
     "UnknownObjectError",
     "UpdateError",
     "ValidationError",
@@ -130,6 +134,30 @@ class ProfileError(CommandGraphError):
 
 class ViewError(CommandGraphError, ValueError):
     """A graph cannot be written in the form or to the place that was asked for."""
+
+
+class GraphFormatError(CommandGraphError, ValueError):
+    """A saved graph cannot be loaded: damaged, altered, too large, of another version, or not for this device.
+
+    Attributes:
+        file: the file or folder that was to be loaded.
+        place: where in it: a JSON pointer into the manifest ("/nodes/3/buffer"), a tensor, or a file's name.
+    """
+
+    def __init__(self, message: str, *, file: str = "", place: str = "") -> None:
+        super().__init__(message)
+        self.file = file
+        self.place = place
+
+    @classmethod
+    def at(cls, file: object, place: str, what: str) -> GraphFormatError:
+        """The error for `what` is wrong at a place of a file, or with all of it (place "")."""
+        where = f"{file}: {place}: " if place else f"{file}: "
+        return cls(where + what, file=str(file), place=place)
+
+
+class SaveError(CommandGraphError):
+    """The graph cannot be saved: it uses something that a file does not hold. Nothing was written."""
 
 
 class GuardError(CommandGraphError):

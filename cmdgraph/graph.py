@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from cmdgraph import contents, hazards, validation
+from cmdgraph import container, contents, hazards, validation
 from cmdgraph.backends import backend_of
 from cmdgraph.errors import (
     CaptureError,
@@ -432,6 +432,32 @@ class CommandGraph:
         found = profile(program, session, self.name or "", self.strategy, repeats, lambda: self.replay(wait=True))
         self._replays += len(found.profiled_ms)
         return found
+
+    @_locked
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the graph to a file that `cmdgraph.load` reads: a zip file if `path` ends in ".zip", else a folder.
+
+        Buffers are saved with what they hold after all replays so far, rebinds and updates included. A failed save
+        leaves what was at `path` as it was. Other threads' replays on the device wait meanwhile.
+
+        Raises:
+            SaveError: the graph uses what a file does not hold (textures, shaders that are not WGSL, a buffer whose
+                contents cannot be read), or `path` is a folder with other things in it.
+            InvalidatedError: see `replay`.
+            OSError: the file cannot be written.
+            ModuleNotFoundError: the packages of the extra `files` are not installed.
+        """
+        program, session = self._changing("save")
+        writing = container.module("writing")
+
+        def submit(command_buffer: Any) -> None:
+            with session.state.submission():
+                session.watch.check()
+                session.device.queue.submit([command_buffer])
+
+        with hooks.stepping_aside():
+            session.watch.check()
+            writing.write(program, self.name, path, submit)
 
     def __len__(self) -> int:
         return 0 if self._program is None else len(self._program)

@@ -18,6 +18,7 @@ _SUFFIXES = {"f": 4, "i": 4, "u": 4, "h": 2}
 _VECTOR = re.compile(r"vec([234])([fiuh])?$")
 _MATRIX = re.compile(r"mat([234])x([234])([fh])?$")
 _DEEPEST = 32
+_MOST_BYTES = 4096
 
 
 class UnknownLayoutError(Exception):
@@ -39,6 +40,7 @@ class Layouts:
     aliases: Mapping[str, Sequence[str]]
     structs: Mapping[str, Sequence[Member]]
     constant: Callable[[Sequence[str]], int]
+    _structs_placed: dict[str, list[tuple[int, int, int]]] = field(factory=dict, init=False)
 
     def size(self, kind: Sequence[str]) -> int:
         """The bytes that a binding of this type must have at least.
@@ -52,8 +54,10 @@ class Layouts:
         """The offsets of the 4-byte words that hold data, not padding.
 
         Raises:
-            UnknownLayoutError: they are not known.
+            UnknownLayoutError: they are not known, or the type is larger than any immediate data.
         """
+        if self.size(kind) > _MOST_BYTES:
+            raise UnknownLayoutError
         return frozenset(
             word for start, size in self._spans(kind, 0, 0) for word in range(start - start % 4, start + size, 4)
         )
@@ -97,6 +101,11 @@ class Layouts:
 
     def _placed(self, name: str, depth: int) -> list[tuple[int, int, int]]:
         """Offset, size and alignment of each member, then (0, size, alignment) of the whole struct."""
+        if name not in self._structs_placed:  # once: structs that hold others twice would double the time each
+            self._structs_placed[name] = self._place(name, depth)
+        return self._structs_placed[name]
+
+    def _place(self, name: str, depth: int) -> list[tuple[int, int, int]]:
         at, widest, found = 0, 1, []
         for member in self.structs[name]:
             size, align = self._measure(member.kind, depth + 1)

@@ -11,7 +11,7 @@ import re
 from functools import cached_property
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cmdgraph import wgsl
 
@@ -130,12 +130,13 @@ class PipelineLayoutRecord:
 
 @frozen(eq=False, slots=False)
 class PipelineRecord:
-    """A compute pipeline. ``layout`` is None for ``layout="auto"``."""
+    """A compute pipeline. ``layout`` is None for ``layout="auto"``; ``constants`` are the values of overrides."""
 
     pipeline: Any
     module: ModuleRecord
     entry_point: str | None
     layout: PipelineLayoutRecord | None
+    constants: dict[str, float] = field(factory=dict)
 
     @cached_property
     def used(self) -> tuple[wgsl.Declaration, ...] | None:

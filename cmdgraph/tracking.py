@@ -157,6 +157,7 @@ def _pipeline(pipeline: Any, *, layout: Any, compute: Any, **_: Any) -> Pipeline
         getattr(module, _ATTRIBUTE, None) or ModuleRecord(module, b""),
         compute.get("entry_point"),
         None if isinstance(layout, str) else getattr(layout, _ATTRIBUTE, None) or PipelineLayoutRecord(None),
+        {str(name): float(value) for name, value in (compute.get("constants") or {}).items()},
     )
 
 

@@ -19,7 +19,7 @@ from attrs import field, frozen
 
 from cmdgraph.layouts import Layouts, Member, UnknownLayoutError
 
-__all__ = ["Declaration", "Module", "parse"]
+__all__ = ["HALF", "SUBGROUP", "Declaration", "Module", "Reader", "parse", "tokens"]
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n]*)
@@ -31,6 +31,12 @@ _TOKEN = re.compile(
 _SCALARS = {"f32": "f32", "i32": "i32", "u32": "u32", "f16": "f16"}
 _SHORT = {"f": "f32", "i": "i32", "u": "u32", "h": "f16"}
 _SHORT_TYPE = re.compile(r"(?:vec[234]|mat[234]x[234])([fiuh])$")
+HALF = re.compile(r"(?:f16|vec[234]h|mat[234]x[234]h)$")
+"""Words that stand for half floats."""
+SUBGROUP = re.compile(
+    r"(?:subgroup[A-Z]\w*|quad(?:Broadcast|Swap)\w*|subgroup_(?:size|id|invocation_id)|num_subgroups)$"
+)
+"""Words that only code with subgroups has."""
 _DIRECTIVES = {"enable", "requires", "diagnostic"}
 
 
@@ -102,16 +108,21 @@ class Module:
 def parse(code: str) -> Module | None:
     """The declarations of `code`, or None when something in it cannot be followed."""
     try:
-        return _Reader(list(_tokens(code))).module()
+        return Reader(list(tokens(code))).module()
     except (_UnknownError, IndexError, ValueError):
         return None
 
 
-class _UnknownError(Exception):
+class _UnknownError(ValueError):
     """The text holds something this reader does not follow."""
 
 
-def _tokens(code: str) -> Iterator[str]:
+def tokens(code: str) -> Iterator[str]:
+    """The words and marks of `code`, each operator of two marks as two, without comments.
+
+    Raises:
+        ValueError: a comment does not end.
+    """
     position = 0
     while position < len(code):
         match = _TOKEN.match(code, position)
@@ -178,7 +189,7 @@ def _known(name: str, scopes: Sequence[set[str]]) -> bool:
 def _declared(body: Sequence[str], at: int) -> tuple[int, str]:
     """Place and name after `let`, `const` or `var`, behind the address space that `var` may have."""
     if body[at] == "<":
-        at = list(body).index(">", at) + 1
+        at = body.index(">", at) + 1
     return at, body[at]
 
 
@@ -194,8 +205,8 @@ def _member(tokens: Sequence[str]) -> Member:
     return Member(list(tokens[at + 2 :]), attributes)
 
 
-class _Reader:
-    """Walks the tokens of a module once, at module scope."""
+class Reader:
+    """Walks the tokens of a module once, at module scope: `module` reads, the attributes hold what was found."""
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
@@ -203,6 +214,8 @@ class _Reader:
         self.aliases: dict[str, list[str]] = {}
         self.structs: dict[str, list[Member]] = {}
         self.constants: dict[str, list[str]] = {}
+        self.overrides: dict[str, tuple[list[str], list[str]]] = {}  # @id, if any, and default, if any
+        self.workgroup_sizes: dict[str, list[str]] = {}
         self.variables: list[tuple[dict[str, list[str]], list[str], str, list[str]]] = []
         self.functions: dict[str, set[str]] = {}
         self.computes: list[str] = []
@@ -233,7 +246,10 @@ class _Reader:
         elif word in ("const", "override"):
             name = self._next()
             text = self._until(";")
-            self.constants[name] = text[text.index("=") + 1 :] if word == "const" and "=" in text else []
+            value = text[text.index("=") + 1 :] if "=" in text else []
+            self.constants[name] = value if word == "const" else []
+            if word == "override":
+                self.overrides[name] = (attributes.get("id", []), value)
         elif word == "struct":
             self._struct()
         elif word == "var":
@@ -283,6 +299,7 @@ class _Reader:
         self.functions[name] = _free_names(parameters, self._brackets("{", "}"))
         if "compute" in attributes:
             self.computes.append(name)
+            self.workgroup_sizes[name] = attributes.get("workgroup_size", [])
 
     # -- meaning --------------------------------------------------------------------------------------------------
 

@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[1]
 # Lowest first; a module may import from its own floor and from those below.
 FLOORS = [
     {"errors"},
-    {"layouts", "wgsl", "objects", "program"},
+    {"layouts", "wgsl", "workgroups", "objects", "program"},
     {"tracking", "liveness", "backends"},
     {"validation", "hazards", "rebinding", "recording", "_setup"},
     {"replay", "native"},
     {"container", "contents", "view"},
     {"graph"},
-    {"capture", "guarding", "graphed"},
+    {"capture", "guarding", "graphed", "loading"},
     {"bench", "adapters", "cli", "__main__"},
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}

@@ -112,6 +112,24 @@ class Backend(ABC):
     def version(self) -> str:
         """The implementation's version."""
 
+
+    def timestamp_period(self, device: Any) -> float:
+        """Nanoseconds of one tick of timestamp queries; 1 by the specification."""
+        del device
+        return 1.0
+
+    def standard_feature(self, name: str) -> str:
+        """What WebGPU calls a feature that this implementation may call something else."""
+        return name
+
+    def standard_wgsl(self, code: str) -> str:
+        """WGSL as the specification has it, from code that this implementation takes."""
+        return code
+
+    def own_wgsl(self, code: str) -> str:
+        """WGSL that this implementation takes, from code as the specification has it."""
+        return code
+
     def encodes_on_threads(self, device: Any) -> bool:
         """Whether commands may be encoded on another thread while this one makes other calls of `device`."""
         del device

@@ -7,16 +7,21 @@ one; the scope puts a slot there that also raises the flag.
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 from typing import Any
 
 from attrs import frozen
 
+from cmdgraph import wgsl
 from cmdgraph.backends.base import FUNCTIONS, Backend, ErrorScope, Functions
 
 __all__ = ["WgpuNative"]
 
 MODULE = "wgpu.backends.wgpu_native._api"
+_DIRECTIVE = re.compile(r"^[ \t]*(enable|requires)\s+([\w\s,]+);[ \t]*\n?", re.MULTILINE)
+_UNKNOWN_TO_NAGA = {"subgroups", "immediate_address_space"}
+_IMMEDIATE = re.compile(r"\bvar\s*<\s*immediate\s*>")
 
 
 @frozen(eq=False)
@@ -73,10 +78,31 @@ class WgpuNative(Backend):
     def lost_bytes(self, dispatches: int) -> int:
         return 4096 + 900 * dispatches  # 0.6 to 0.85 MB were measured for 900 dispatches, wgpu-native 29
 
+    def standard_feature(self, name: str) -> str:
+        return {"subgroup": "subgroups"}.get(name, name)
+
+    def standard_wgsl(self, code: str) -> str:
+        subgroups = any(map(wgsl.SUBGROUP.match, wgsl.tokens(code)))
+        if _IMMEDIATE.search(code):
+            code = f"requires immediate_address_space;\n{code}"
+        return f"enable subgroups;\n{code}" if subgroups else code
+
+    def own_wgsl(self, code: str) -> str:
+        """Without the directives that naga does not know (wgpu-native 29)."""
+        return _DIRECTIVE.sub(_known_to_naga, code)
+
     def version(self) -> str:
         from wgpu.backends.wgpu_native import __version__  # not at import: this file must not load the library
 
         return __version__
+
+
+def _known_to_naga(directive: re.Match[str]) -> str:
+    names = [name.strip() for name in directive[2].split(",")]
+    known = [name for name in names if name not in _UNKNOWN_TO_NAGA]
+    if known == names:
+        return directive[0]
+    return f"{directive[1]} {', '.join(known)};\n" if known else ""
 
 
 class _Slot:

@@ -1,0 +1,36 @@
+"""What a file may ask for before anything is made of it."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+__all__ = ["FileLimits"]
+
+_MIB = 1 << 20
+_GIB = 1 << 30
+
+
+@frozen(kw_only=True)
+class FileLimits:
+    """The most that a graph file may hold or ask for; a file over a limit is refused before anything is made.
+
+    Attributes:
+        manifest_bytes: size of the manifest, and of the header of the contents.
+        contents_bytes: size of the contents, all buffers together.
+        zeroed_bytes: sizes of the buffers that the file gives no contents for: they cost memory on the device and no
+            bytes in the file.
+        written_bytes: size of the data of all write_buffer nodes, which stays in host memory.
+        code_bytes: size of all shader code together.
+        nodes: number of nodes.
+        objects: number of buffers, bind groups, pipelines, layouts and modules, of each.
+        bindings: number of entries of all bind groups together, and of all layouts.
+    """
+
+    manifest_bytes: int = 16 * _MIB
+    contents_bytes: int = 64 * _GIB
+    zeroed_bytes: int = _GIB
+    written_bytes: int = 256 * _MIB
+    code_bytes: int = _MIB
+    nodes: int = 1_000_000
+    objects: int = 65_536
+    bindings: int = 1_000_000
