@@ -68,7 +68,7 @@ class Described:
     def buffer(self, buffer: Any) -> int:
         def make() -> form.Buffer:
             self.resources.append(buffer)
-            return form.Buffer(label=buffer.label, size=buffer.size, usage=int(buffer.usage))
+            return form.Buffer(label=_text(buffer.label), size=buffer.size, usage=int(buffer.usage))
 
         return self.buffers.number(id(buffer), make)
 
@@ -78,7 +78,7 @@ class Described:
             layout: Any = "auto" if record.layout is None else self._pipeline_layout(record.layout)
             self.records.append(record)
             return form.Pipeline(
-                label=record.pipeline.label,
+                label=_text(record.pipeline.label),
                 module=module,
                 entry_point=record.entry_point,
                 layout=layout,
@@ -99,7 +99,7 @@ class Described:
                     form.Binding(binding=b.binding, buffer=self.buffer(b.resource), offset=b.offset, size=b.size)
                 )
             layout = self._layout_of_group(record.layout)
-            return form.BindGroup(label=record.group.label, layout=layout, entries=tuple(entries))
+            return form.BindGroup(label=_text(record.group.label), layout=layout, entries=tuple(entries))
 
         return self.bind_groups.number(id(record), make)
 
@@ -108,7 +108,7 @@ class Described:
             if not isinstance(record.code, str) or record.code.lstrip().startswith("#version"):
                 raise self._cannot("its shader is not WGSL (SPIR-V or GLSL); a file holds WGSL only")
             code = backend_of(self.program.device).standard_wgsl(record.code)
-            return form.Module(label=record.module.label, code=code)
+            return form.Module(label=_text(record.module.label), code=code)
 
         return self.modules.number(id(record), make)
 
@@ -135,7 +135,7 @@ class Described:
 
         def make() -> form.BindGroupLayout:
             return form.BindGroupLayout(
-                label=layout.layout.label, entries=tuple(self._layout_entry(entry) for entry in entries.values())
+                label=_text(layout.layout.label), entries=tuple(self._layout_entry(entry) for entry in entries.values())
             )
 
         return self.bind_group_layouts.number(id(layout), make)
@@ -156,9 +156,9 @@ class Described:
         self._at = f"node {index} {node.operation}"
         place = node.place
         common = {
-            "label": place.label,
-            "debug_groups": place.groups,
-            "place": form.Place(file=os.path.basename(place.file), line=place.line),
+            "label": _text(place.label),
+            "debug_groups": tuple(map(_text, place.groups)),
+            "place": form.Place(file=_text(os.path.basename(place.file)), line=place.line),
         }
         self.nodes.append(_NODES[type(node)](self, node, common))
 
@@ -214,6 +214,11 @@ def describe(program: Program) -> Described:
     for index, node in enumerate(program.nodes):
         described.node(index, node)
     return described
+
+
+def _text(label: str) -> str:
+    """A label as the manifest takes it: any text, but not of any length."""
+    return label[: form.LONGEST_LABEL].encode(errors="replace").decode()
 
 
 _NODES: dict[type[Node], Callable[[Any, Any, Any], AnyNode]] = {

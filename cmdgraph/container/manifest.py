@@ -17,6 +17,7 @@ from cmdgraph.errors import GraphFormatError
 
 __all__ = [
     "FORMAT",
+    "LONGEST_LABEL",
     "VERSION",
     "AnyNode",
     "BindGroup",
@@ -52,7 +53,8 @@ VERSION: Literal[1] = 1
 U32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 Bytes = Annotated[int, Meta(ge=0, le=2**53 - 1)]  # what a number in JavaScript holds exactly
 Index = U32
-Label = Annotated[str, Meta(max_length=4096)]
+LONGEST_LABEL = 4096
+Label = Annotated[str, Meta(max_length=LONGEST_LABEL)]
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Hex = Annotated[str, Meta(pattern="^([0-9a-f]{8})*$", max_length=8192)]
 FileName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
@@ -292,10 +294,14 @@ def decode(text: bytes, file: str) -> Manifest:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of manifests."""
+    found = msgspec.json.schema(Manifest)
+    whole = found["$defs"]["Manifest"]
+    whole["properties"]["sha256"] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # empty only while it is written
+    whole["required"].append("sha256")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "cmdgraph graph, version 1",
-        **msgspec.json.schema(Manifest),
+        "title": f"cmdgraph graph, version {VERSION}",
+        **found,
     }
 
 
