@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ import wgpu
 from cmdgraph import CommandGraphError
 from llm import bench as experiment
 from llm import check as checks
-from llm import torch_rows, tune
+from llm import files, torch_rows, tune
 from llm.assets import ensure_model
 from llm.demo import run_demo
 from llm.device import first_line, open_device
@@ -173,6 +174,34 @@ def check(choice: Choice, plan: str, strategy: str, transformers: bool, tokens: 
         raise click.ClickException("the model does not compute what it should")
 
 
+@cli.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A name in .zip, or a folder.")
+@click.option("--prompt", default=files.PROMPT, show_default=True, help="Where the text begins when it is replayed.")
+@click.option("--plan", type=click.Choice(list(PLANS)), default=DEFAULT_PLAN, show_default=True)
+@model_options
+def save(choice: Choice, output: Path, prompt: str, plan: str) -> None:
+    """Save the decode step as a graph that cmdgraph.load() reads, weights and all."""
+    graph = files.captured_step(choice.load(plan), prompt)
+    graph.save(output)
+    size = sum(path.stat().st_size for path in (output.iterdir() if output.is_dir() else [output]))
+    click.echo(f"{output}: {len(graph)} nodes, {size / 1e6:.1f} MB", err=True)
+
+
+@cli.command("files")
+@click.option("--rounds", type=click.IntRange(min=1), default=files.ROUNDS, show_default=True)
+@click.option("--folder", type=click.Path(file_okay=False, exists=True, path_type=Path), help="Where the files lie.")
+@click.option("-o", "--output", type=click.Choice(["md", "json"]), default="md", show_default=True)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--plan", type=click.Choice(list(PLANS)), default="unfused", show_default=True)
+@model_options
+def files_command(choice: Choice, rounds: int, folder: Path | None, output: str, quiet: bool, plan: str) -> None:
+    """Time saving and loading the decode step's graph beside moving the same bytes alone."""
+    loaded = choice.load(plan)
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        report = files.measure(loaded, Path(place), rounds, None if quiet else _tell_progress)
+    click.echo(json.dumps(report, indent=2) if output == "json" else files.to_markdown(report))
+
+
 @cli.command("tune")
 @model_options
 def tune_command(choice: Choice) -> None:
@@ -234,6 +263,8 @@ def main(arguments: list[str] | None = None) -> int:
     except LLMError as error:
         return _failed(str(error), error.exit_code)
     except (CommandGraphError, experiment.method.MeasurementError) as error:
+        return _failed(str(error), 1)
+    except OSError as error:
         return _failed(str(error), 1)
     except wgpu.GPUError as error:
         return _failed(f"the GPU refused or was lost: {first_line(error)}; run again, or use a smaller model", 1)

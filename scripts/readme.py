@@ -8,12 +8,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import llm.bench
+import llm.files
 from cmdgraph.bench import markdown, results
 from scripts.sections import filled, put
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "spec_proposal" / "results"
-RENDERERS = {"decode": llm.bench.to_markdown, "endurance": markdown.endurance, "strategies": markdown.strategies}
+RENDERERS = {
+    "decode": llm.bench.to_markdown,
+    "endurance": markdown.endurance,
+    "files": llm.files.to_markdown,
+    "strategies": markdown.strategies,
+}
 
 
 def table(name: str) -> str:

@@ -27,7 +27,16 @@ FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 USERS_OF_THE_PACKAGE = {"bench", "adapters", "cli", "__main__"}
 
 # Files of the workload that compare eager calls with a graph; all others are what users write today.
-COMMAND_FILES = {"cli.py", "bench.py", "demo.py", "report.py", "strategies.py", "torch_rows.py", "__main__.py"}
+COMMAND_FILES = {
+    "cli.py",
+    "bench.py",
+    "demo.py",
+    "files.py",
+    "report.py",
+    "strategies.py",
+    "torch_rows.py",
+    "__main__.py",
+}
 
 MODULES = sorted((ROOT / "cmdgraph").rglob("*.py"))
 

@@ -78,6 +78,8 @@ class Backend(ABC):
     functions: Functions = field(init=False)
 
     name = "WebGPU"
+    immediates_feature: str | None = None
+    """The feature that a device must be made with before shaders may have immediates, where there is one."""
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "functions", self._functions())
@@ -111,12 +113,6 @@ class Backend(ABC):
     @abstractmethod
     def version(self) -> str:
         """The implementation's version."""
-
-
-    def timestamp_period(self, device: Any) -> float:
-        """Nanoseconds of one tick of timestamp queries; 1 by the specification."""
-        del device
-        return 1.0
 
     def standard_feature(self, name: str) -> str:
         """What WebGPU calls a feature that this implementation may call something else."""

@@ -27,6 +27,7 @@ _IMMEDIATE = re.compile(r"\bvar\s*<\s*immediate\s*>")
 @frozen(eq=False)
 class WgpuNative(Backend):
     name = "wgpu-native"
+    immediates_feature = "immediates"
 
     @property
     def _ffi(self) -> Any:

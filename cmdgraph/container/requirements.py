@@ -68,6 +68,12 @@ def missing(features: tuple[str, ...], limits: Mapping[str, int], device: Any, f
                 f"the graph needs the feature {feature[:60]!r}, which this device was not made with; request it "
                 "(required_features), or use an adapter that has it",
             )
+    if limits.get("maxImmediateSize") and backend.immediates_feature not in (None, *device.features):
+        raise GraphFormatError.at(
+            file,
+            "/requires/limits/maxImmediateSize",
+            f"the graph needs immediates; request the feature {backend.immediates_feature!r} (required_features)",
+        )
     for name, need in limits.items():
         if name not in _DEFAULTS:
             raise GraphFormatError.at(file, "/requires/limits", f"{name[:60]!r} is no limit of WebGPU's compute work")
