@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 
@@ -78,7 +78,7 @@ class Backend(ABC):
     functions: Functions = field(init=False)
 
     name = "WebGPU"
-    immediates_feature: str | None = None
+    immediates_feature: ClassVar[str | None] = None
     """The feature that a device must be made with before shaders may have immediates, where there is one."""
 
     def __attrs_post_init__(self) -> None:
