@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup demo test test-long fuzz lint format bench readme clean
+.PHONY: help setup demo test test-long fuzz fuzz-format lint format bench readme clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -13,6 +13,7 @@ help:
 	@echo 'make test       format, lint, types and the test suite (under 10 minutes on 2 cores)'
 	@echo 'make test-long  the tests that take minutes each'
 	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which'
+	@echo 'make fuzz-format  the same with damaged and hostile graph files'
 	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
 	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
 	@echo 'make readme     makes the tables of README.md from those files'
@@ -39,6 +40,9 @@ test-long: setup
 
 fuzz: setup
 	@$(run) python -m tests.fuzz --count $(or $(N),10000) --seed $(or $(SEED),0)
+
+fuzz-format: setup
+	@$(run) python -m tests.fuzz_format --count $(or $(N),10000) --seed $(or $(SEED),0)
 
 lint: setup
 	@$(run) ruff format --check --quiet $(checked) || { echo 'lint: make format rewrites the files' >&2; exit 1; }

@@ -21,7 +21,7 @@ from cmdgraph.errors import GraphFormatError
 
 __all__ = ["check"]
 
-_LISTS = ("modules", "bind_group_layouts", "pipeline_layouts", "pipelines", "buffers", "bind_groups")
+_LISTS = ("bind_group_layouts", "pipeline_layouts", "buffers", "bind_groups")
 
 
 def check(manifest: Manifest, tensors: Mapping[str, Tensor], limits: FileLimits, file: str) -> None:
@@ -49,17 +49,19 @@ class _Checks:
         if not manifest.nodes:
             raise self._wrong("/nodes", "the graph has no node")
         self._within("/nodes", len(manifest.nodes), "nodes")
+        self._within("/modules", len(manifest.modules), "pipelines", "modules")
+        self._within("/pipelines", len(manifest.pipelines), "pipelines")
         for name in _LISTS:
             self._within(f"/{_camel(name)}", len(getattr(manifest, name)), "objects")
         self._within("/bindGroups", sum(len(group.entries) for group in manifest.bind_groups), "bindings")
         self._within("/bindGroupLayouts", sum(len(each.entries) for each in manifest.bind_group_layouts), "bindings")
-        self._within("/modules", sum(len(module.code) for module in manifest.modules), "code_bytes")
         self._within(f"/contents/{manifest.contents.file}", manifest.contents.size, "contents_bytes")
         for place in ("inputs", "outputs"):
             for at, number in enumerate(getattr(manifest, place)):
                 self._number(f"/{place}/{at}", number, manifest.buffers, "buffer")
 
     def modules(self) -> None:
+        self._within("/modules", sum(len(module.code) for module in self.manifest.modules), "code_bytes")
         for at, module in enumerate(self.manifest.modules):
             place = f"/modules/{at}/code"
             if "@compute" not in module.code:
@@ -85,6 +87,9 @@ class _Checks:
             self._number(f"{place}/module", pipeline.module, self.manifest.modules, "module")
             if isinstance(pipeline.layout, int):
                 self._number(f"{place}/layout", pipeline.layout, self.manifest.pipeline_layouts, "pipeline layout")
+        modules = self.manifest.modules
+        compiled = sum(len(modules[pipeline.module].code) for pipeline in self.manifest.pipelines)
+        self._within("/pipelines", compiled + sum(len(module.code) for module in modules), "code_bytes")
 
     def buffers(self) -> None:
         zeroed = 0

@@ -20,9 +20,10 @@ class FileLimits:
         zeroed_bytes: sizes of the buffers that the file gives no contents for: they cost memory on the device and no
             bytes in the file.
         written_bytes: size of the data of all write_buffer nodes, which stays in host memory.
-        code_bytes: size of all shader code together.
+        code_bytes: size of the shader code that is compiled: that of each module, and again for each of its pipelines.
+        pipelines: number of pipelines, and of modules: each takes the time of a compiler.
         nodes: number of nodes.
-        objects: number of buffers, bind groups, pipelines, layouts and modules, of each.
+        objects: number of buffers, bind groups and layouts, of each.
         bindings: number of entries of all bind groups together, and of all layouts.
     """
 
@@ -30,7 +31,8 @@ class FileLimits:
     contents_bytes: int = 64 * _GIB
     zeroed_bytes: int = _GIB
     written_bytes: int = 256 * _MIB
-    code_bytes: int = _MIB
+    code_bytes: int = 4 * _MIB
+    pipelines: int = 1024
     nodes: int = 1_000_000
     objects: int = 65_536
     bindings: int = 1_000_000

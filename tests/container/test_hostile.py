@@ -228,7 +228,9 @@ def test_what_breaks_a_rule_is_refused_like_a_recorded_call(number: int, path: P
         ("written_bytes", 3, "/writes"),
         ("code_bytes", 10, "/modules"),
         ("nodes", 5, "/nodes"),
-        ("objects", 1, "/modules"),
+        ("code_bytes", 600, "/pipelines"),
+        ("pipelines", 1, "/modules"),
+        ("objects", 1, "/buffers"),
         ("bindings", 3, "/bindGroups"),
     ],
 )

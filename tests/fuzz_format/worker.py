@@ -1,7 +1,8 @@
-"""A process that loads mutated files on one implementation: `python -m tests.fuzz_format.worker PACKAGE FOLDER`.
+"""A process that loads mutated files: `python -m tests.fuzz_format.worker PACKAGE FOLDER WITHOUT`.
 
-It reads pickled lists of recipes from stdin and answers each on stdout with pickled messages: ("begin",) before what
-may kill it, then ("end", outcome). Its address space may grow by `BOUND` bytes and no more.
+PACKAGE is the implementation, FOLDER has the good files, WITHOUT is a function of `cmdgraph.container.checks` that is
+made to find nothing, or empty. It reads pickled lists of recipes from stdin and answers each on stdout with pickled
+messages: ("begin",) before what may kill it, then ("end", outcome). Its address space may grow by `BOUND` bytes.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from pathlib import Path
 from typing import Any
 
 import cmdgraph
+from cmdgraph.container import checks
 from tests.fuzz_format.corpus import read
-from tests.fuzz_format.mutations import made
+from tests.fuzz_format.mutations import Recipe, made
 from tests.kit import open_device
 
 __all__ = ["BOUND", "LIMITS", "main"]
 
 BOUND = 1 << 30
-LIMITS = cmdgraph.FileLimits(zeroed_bytes=128 << 20)
+LIMITS = cmdgraph.FileLimits(zeroed_bytes=128 << 20, pipelines=200)
 
 
-def main(package: str, folder: str) -> None:
+def main(package: str, folder: str, without: str = "") -> None:
+    if without:  # to see that it would be missed
+        setattr(checks, without, lambda *_: None)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # drivers print, and must not print into the answers
     device = open_device(package, ["immediates"] if package == "wgpu" else [])
@@ -39,7 +43,7 @@ def main(package: str, folder: str) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as place:
         path = Path(place) / "graph.zip"
         for saved in range(len(corpus)):  # once with nothing changed: what drivers keep is kept from now on
-            path.write_bytes(made(_unchanged(saved), corpus))
+            path.write_bytes(made(Recipe(saved, ()), corpus))
             cmdgraph.load(path, device, limits=LIMITS).release()
         _limit_memory()
         tell("ready")
@@ -68,12 +72,6 @@ def _outcome(path: Path, device: Any) -> str:
         return f"finding: {type(error).__name__}: {str(error)[:500]}"
     graph.release()
     return "loaded"
-
-
-def _unchanged(saved: int) -> Any:
-    from tests.fuzz_format.mutations import Recipe
-
-    return Recipe(saved, ())
 
 
 def _limit_memory() -> None:
