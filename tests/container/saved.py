@@ -9,17 +9,31 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+
 from cmdgraph.container.archive import CONTENTS, MANIFEST
 
-__all__ = ["changed", "contents_of", "manifest_of", "packed", "sealed"]
+__all__ = ["changed", "contents_of", "manifest_of", "packed", "sealed", "validate"]
+
+_SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((Path(__file__).resolve().parents[2] / "spec_proposal" / "format.schema.json").read_text())
+)
+
+
+def validate(path: Path) -> None:
+    """Holds the manifest of a zip file or a folder against the schema of spec_proposal."""
+    _SCHEMA.validate(json.loads(_text(path)))
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
     """The manifest of a zip file or a folder, without its checksum."""
-    text = (path / MANIFEST).read_bytes() if path.is_dir() else zipfile.ZipFile(path).read(MANIFEST)
-    manifest = json.loads(text)
+    manifest = json.loads(_text(path))
     del manifest["sha256"]
     return manifest
+
+
+def _text(path: Path) -> bytes:
+    return (path / MANIFEST).read_bytes() if path.is_dir() else zipfile.ZipFile(path).read(MANIFEST)
 
 
 def contents_of(path: Path) -> bytes:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import cmdgraph
 from cmdgraph.container import download, upload
 from cmdgraph.objects import BufferUsage as U
-from tests.container.saved import manifest_of
+from tests.container.saved import manifest_of, validate
 from tests.kit import ADD1, INC, MAIN, OUT, READBACK, STORAGE, UNIFORM, UPLOAD, Kit, captured, open_device
 from tests.programs import KERNELS, Machine, Program, programs
 from tests.subprocesses import run
@@ -22,6 +22,7 @@ from tests.subprocesses import run
 
 def loaded(graph: cmdgraph.CommandGraph, path: Path, device: Any) -> cmdgraph.CommandGraph:
     graph.save(path)
+    validate(path)
     return cmdgraph.load(path, device)
 
 
@@ -60,6 +61,7 @@ def test_a_loaded_graph_replays_as_eager_calls_would(
 
     graph.save(path)
 
+    validate(path)
     machine.run(program)
     expected = machine.contents()
     for kit in (machine.kit, machines[away].kit):
