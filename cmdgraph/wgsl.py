@@ -200,7 +200,7 @@ def _member(tokens: Sequence[str]) -> Member:
     while tokens[at] == "@":
         name, at = tokens[at + 1], at + 2
         if tokens[at] == "(":
-            end = list(tokens).index(")", at)
+            end = tokens.index(")", at)
             attributes[name], at = list(tokens[at + 1 : end]), end + 1
     return Member(list(tokens[at + 2 :]), attributes)
 

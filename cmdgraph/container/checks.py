@@ -7,6 +7,7 @@ that is loaded and one that is captured.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -145,12 +146,11 @@ class _Checks:
     def tensors_used(self) -> None:
         used = [b.contents.tensor for b in self.manifest.buffers if b.contents is not None]
         used += [] if self.manifest.writes is None else [self.manifest.writes.tensor]
-        if len(set(used)) != len(used):
-            twice = next(name for name in used if used.count(name) > 1)
-            raise self._wrong(f"tensor {twice[:100]!r}", "the manifest names it twice")
-        for name in self.tensors:
-            if name not in set(used):
-                raise self._wrong(f"tensor {name[:100]!r}", "the manifest does not name it")
+        for name, times in Counter(used).items():
+            if times > 1:
+                raise self._wrong(f"tensor {name[:100]!r}", "the manifest names it twice")
+        for name in self.tensors.keys() - set(used):
+            raise self._wrong(f"tensor {name[:100]!r}", "the manifest does not name it")
 
     # -- parts ------------------------------------------------------------------------------------------------------
 

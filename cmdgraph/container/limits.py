@@ -31,8 +31,8 @@ class FileLimits:
     contents_bytes: int = 64 * _GIB
     zeroed_bytes: int = _GIB
     written_bytes: int = 256 * _MIB
-    code_bytes: int = 4 * _MIB
+    code_bytes: int = 2 * _MIB
     pipelines: int = 1024
-    nodes: int = 1_000_000
+    nodes: int = 100_000
     objects: int = 65_536
     bindings: int = 1_000_000

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,9 @@ __all__ = ["write"]
 _DTYPES = {"f32": "F32", "f16": "F16", "i32": "I32", "u32": "U32", None: "U8"}
 _READABLE = BufferUsage.COPY_SRC | BufferUsage.STORAGE | BufferUsage.UNIFORM
 _PROBE = 1 << 16
+_LONGEST_NAME = 1000
+_TAKEN = {WRITES, "__metadata__"}
+_NUMBERED = re.compile(r"buffer \d+")
 
 
 def write(program: Program, name: str | None, path: str | os.PathLike[str], submit: Callable[[Any], None]) -> None:
@@ -70,7 +76,7 @@ def write(program: Program, name: str | None, path: str | os.PathLike[str], subm
         target.finish(contents.digest, with_name)
 
 
-@define(eq=False)
+@define(eq=False, slots=False)
 class _Contents:
     """The tensors: those buffers that hold anything but zeros, and the data of write_buffer nodes."""
 
@@ -170,11 +176,13 @@ class _Contents:
         """The tensor of a buffer: its label where that is its alone."""
         if number not in self._names:
             label = self.described.resources[number].label
-            taken = {WRITES, "__metadata__", *self._names.values()}
-            same = sum(buffer.label == label for buffer in self.described.resources)
-            alone = label and same == 1 and label not in taken and len(label) <= 1000
-            self._names[number] = label if alone else f"buffer {number}"
+            fits = 0 < len(label) <= _LONGEST_NAME and label not in _TAKEN and not _NUMBERED.fullmatch(label)
+            self._names[number] = label if fits and self._labels[label] == 1 else f"buffer {number}"
         return self._names[number]
+
+    @cached_property
+    def _labels(self) -> Counter[str]:
+        return Counter(buffer.label for buffer in self.described.resources)
 
 
 def _whole(buffer: Any) -> int:
