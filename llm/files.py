@@ -8,7 +8,7 @@ from typing import Any
 import wgpu
 
 import cmdgraph
-from cmdgraph.bench import environment, markdown, method
+from cmdgraph.bench import environment, markdown, method, results
 from llm.loading import LoadedModel
 
 __all__ = ["PROMPT", "captured_step", "measure", "to_markdown"]
@@ -154,30 +154,30 @@ def measure(
             path.unlink(missing_ok=True)
     wall = {name: each.wall_s for name, each in series.items()}
     beyond = [a - b for a, b in zip(wall["load"], wall["read and upload"], strict=True)]
-    return {
-        "experiment": "files",
-        "environment": environment.describe(loaded.model.device),
-        "graph": {
+    return results.make(
+        "files",
+        environment=environment.describe(loaded.model.device),
+        workload={
             "model": loaded.source.title,
             "plan": loaded.model.plan.name,
             "dtype": loaded.model.store.dtype,
             "nodes": nodes,
             "bytes": len(arms.bytes),
         },
-        "method": {
+        method={
             "description": method.DESCRIPTION,
             "timed_region": TIMED_REGION,
             "rounds": rounds,
             "warmup": WARMUP,
         },
-        "rows": [{"arm": name, "seconds": method.summary(values)} for name, values in wall.items()],
-        "ratios": [
+        rows=[{"name": name, "seconds": method.summary(values)} for name, values in wall.items()],
+        ratios=[
             {"over": over, "under": under, **method.ratio(wall[over], wall[under])}
             for over, under in (("save", "write"), ("save", "read back and write"), ("load", "read and upload"))
         ],
-        "beyond_the_bytes_s": method.summary(beyond),
-        "targets": {"ratio": TARGET_RATIO, "beyond_s": TARGET_SECONDS},
-    }
+        beyond_the_bytes_s=method.summary(beyond),
+        targets={"ratio": TARGET_RATIO, "beyond_s": TARGET_SECONDS},
+    )
 
 
 def _interleaved(arms: _Arms, rounds: int, progress: Callable[[int, int], None] | None) -> dict[str, method.Series]:
@@ -203,9 +203,9 @@ def _interleaved(arms: _Arms, rounds: int, progress: Callable[[int, int], None] 
 
 def to_markdown(report: dict[str, Any]) -> str:
     """The report as text."""
-    graph, beyond = report["graph"], report["beyond_the_bytes_s"]
+    graph, beyond = report["workload"], report["beyond_the_bytes_s"]
     rows = [
-        [row["arm"], f"{row['seconds']['median']:.3f}", f"{row['seconds']['p10']:.3f}-{row['seconds']['p90']:.3f}"]
+        [row["name"], f"{row['seconds']['median']:.3f}", f"{row['seconds']['p10']:.3f}-{row['seconds']['p90']:.3f}"]
         for row in report["rows"]
     ]
     ratios = [

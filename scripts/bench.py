@@ -34,6 +34,7 @@ OUT = ROOT / "spec_proposal" / "results"
 LLM = {
     "decode": "python -m llm bench --model smollm2-135m --plan unfused "
     "--strategies eager,per-op,single-pass --tokens 16",
+    "files": "python -m llm files --model smollm2-135m --dtype f16",
 }
 """Commands of the experiments with an LLM, by name. They run on wgpu-native."""
 

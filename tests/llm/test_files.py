@@ -48,7 +48,7 @@ def test_the_report_has_every_arm_and_leaves_no_file(
     assert main(["files", *options]) == 0
 
     report = json.loads(capsys.readouterr().out)
-    assert [row["arm"] for row in report["rows"]] == ARMS
+    assert [row["name"] for row in report["rows"]] == ARMS
     assert all(len(row["seconds"]["samples"]) == 2 for row in report["rows"])
     assert {(r["over"], r["under"]) for r in report["ratios"]} >= {("save", "write"), ("load", "read and upload")}
     text = files.to_markdown(report)
