@@ -7,6 +7,7 @@ the head of a replay.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -101,34 +102,34 @@ def leading_writes(nodes: Sequence[Node]) -> list[int]:
 
     One may when no earlier node, other than writes that move too, touches its range.
     """
-    touched: defaultdict[int, list[Access]] = defaultdict(list)
+    touched: defaultdict[int, _Ranges] = defaultdict(_Ranges)
     moved = []
     last = max((i for i, n in enumerate(nodes) if isinstance(n, WriteBuffer)), default=-1)
     for index, node in enumerate(nodes[: last + 1]):
         accesses = node.accesses()
         if isinstance(node, WriteBuffer):
             target = accesses[0]
-            if not any(past.overlaps(target.start, target.end) for past in touched[id(target.resource)]):
+            if not touched[id(target.resource)].meet(target.start, target.end):
                 moved.append(index)
                 continue
         for access in accesses:
-            touched[id(access.resource)].append(access)
+            touched[id(access.resource)].add(access.start, access.end)
     return moved
 
 
 def inputs(program: Program) -> list[Any]:
     """The buffers whose contents before a replay may matter: some range is read before it is overwritten."""
-    written: defaultdict[int, list[Access]] = defaultdict(list)
+    written: defaultdict[int, _Ranges] = defaultdict(_Ranges)
     found: dict[int, Any] = {}
     for node in program:
         accesses = node.accesses()
         for access in accesses:
             key = id(access.resource)
-            if access.reads and not any(w.start <= access.start and access.end <= w.end for w in written[key]):
+            if access.reads and not written[key].cover(access.start, access.end):
                 found.setdefault(key, access.resource)
         for access in accesses:
             if access.writes and not access.reads:
-                written[id(access.resource)].append(access)
+                written[id(access.resource)].add(access.start, access.end)
     return [resource for resource in found.values() if hasattr(resource, "map_state")]
 
 
@@ -155,3 +156,29 @@ def first_overwrite(program: Program, buffer: Any) -> int | None:
             if not access.reads and any(access.overlaps(start, end) for start, end in unread):
                 return index
     return None
+
+
+class _Ranges:
+    """A set of bytes, as ranges that neither overlap nor touch, in their order."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, start: int, end: int) -> None:
+        if start < end:
+            first, last = bisect_left(self._ends, start), bisect_right(self._starts, end)
+            if first < last:
+                start, end = min(start, self._starts[first]), max(end, self._ends[last - 1])
+            self._starts[first:last] = [start]
+            self._ends[first:last] = [end]
+
+    def meet(self, start: int, end: int) -> bool:
+        """Whether any byte from `start` to `end` is in it."""
+        at = bisect_right(self._ends, start)
+        return start < end and at < len(self._starts) and self._starts[at] < end
+
+    def cover(self, start: int, end: int) -> bool:
+        """Whether all bytes from `start` to `end` are in it; of none, that is so."""
+        at = bisect_right(self._starts, start) - 1
+        return start >= end or (at >= 0 and end <= self._ends[at])

@@ -217,3 +217,32 @@ def test_no_chain_costs_more_than_the_critical_path(waits: list[tuple[int, ...]]
     assert all(one in waits[later] for one, later in itertools.pairwise(path))
     assert sum(costs[node] for node in path) == max(best, default=0)
     assert len(hazards.critical_path(waits)) == len(hazards.waves(waits))
+
+
+@given(ranges=st.lists(spans(), max_size=6), asked=spans())
+@few
+def test_ranges_are_sets_of_bytes(ranges: list[tuple[int, int]], asked: tuple[int, int]) -> None:
+    found, model = hazards._Ranges(), set[int]()
+    for start, size in ranges:
+        found.add(start, start + size)
+        model |= set(range(start, start + size))
+    wanted = set(range(asked[0], sum(asked)))
+
+    assert found.meet(asked[0], sum(asked)) == bool(model & wanted)
+    assert found.cover(asked[0], sum(asked)) == (wanted <= model)
+
+
+def test_a_buffer_overwritten_in_parts_is_no_input() -> None:
+    first, second, third = BUFFERS
+    program = Program(None, (write(first, 0, bytes(16)), clear(first, 16, 16), copy(first, 0, second, 0, SIZE)))
+
+    assert hazards.inputs(program) == []
+    assert hazards.inputs(Program(None, (*program.nodes, copy(third, 0, first, 0, 4)))) == [third]
+
+
+def test_many_writes_among_many_copies_take_no_time() -> None:
+    """A stranger's file may hold as many: each write used to look at each copy before it."""
+    source, target = GPUBuffer(1 << 20, "source"), GPUBuffer(1 << 20, "target")
+    program = [copy(source, 0, target, 8 * n, 4) for n in range(10_000)] + [write(target, 4, bytes(4))] * 10_000
+
+    assert len(hazards.leading_writes(program)) == 10_000
