@@ -267,13 +267,19 @@ def test_a_loaded_graph_is_saved_again_just_the_same(kit: Kit, tmp_path: Path) -
     assert first.read_bytes() == second.read_bytes()
 
 
+SWIFTSHADER = "/usr/lib/chromium/vk_swiftshader_icd.json"
+
+
+@pytest.mark.parametrize("driver", ["", SWIFTSHADER], ids=["same-adapter", "swiftshader"])
 def test_the_decode_step_of_a_model_goes_through_a_file_to_another_process(
-    package: str, tmp_path: Path, device: Any
+    package: str, driver: str, tmp_path: Path, device: Any
 ) -> None:
     """Saved by wgpu-native, run by each implementation in a process that knows nothing of the model."""
     from llm.model import Model
     from tests.llm import tiny
 
+    if not Path(driver).exists():
+        pytest.skip(f"no {driver}")
     model = Model(device, tiny.LLAMA, tiny.random_weights(tiny.LLAMA), "fused", kernels="cpu")
     model.start([1, 2, 3])
     graph = captured(device, model.step)
@@ -284,21 +290,27 @@ def test_the_decode_step_of_a_model_goes_through_a_file_to_another_process(
 
     told = run(
         """
-        import importlib, json, sys
+        import importlib, json, os, sys
         import numpy as np
+        package, path, driver = sys.argv[1:]
+        if driver:
+            os.environ["VK_DRIVER_FILES"] = os.environ["VK_ICD_FILENAMES"] = driver
         import cmdgraph
-        package, path = sys.argv[1:]
-        device = importlib.import_module(package).gpu.request_adapter_sync().request_device_sync()
-        graph = cmdgraph.load(path, device)
+        adapter = importlib.import_module(package).gpu.request_adapter_sync()
+        graph = cmdgraph.load(path, device := adapter.request_device_sync())
         graph.replay(times=8, wait=True)
         tokens = next(b for b in graph.outputs if b.label == "tokens")
+        print(adapter.info["device"])
         print(json.dumps(np.frombuffer(device.queue.read_buffer(tokens), np.uint32).tolist()[3:9]))
         """,
         package,
         str(tmp_path / "graph.zip"),
+        driver,
     )
 
-    assert json.loads(told.splitlines()[-1]) == expected
+    *_, adapter, tokens = told.splitlines()
+    assert json.loads(tokens) == expected
+    assert ("SwiftShader" in adapter) == bool(driver)
 
 
 # -- what cannot be saved -------------------------------------------------------------------------------------------
@@ -362,3 +374,19 @@ def test_saving_and_loading_inside_a_capture_are_refused(kit: Kit, tmp_path: Pat
             graph.save(tmp_path / "other.zip")
         with pytest.raises(cmdgraph.CaptureError):
             cmdgraph.load(tmp_path / "graph.zip", kit.device)
+
+
+def test_without_the_extra_the_message_names_it() -> None:
+    told = run(
+        """
+        import sys
+        sys.modules["msgspec"] = None
+        import cmdgraph
+        try:
+            cmdgraph.container.module("reading")
+        except ModuleNotFoundError as error:
+            print(error)
+        """
+    )
+
+    assert told.strip() == "saved graphs need the package msgspec: pip install 'cmdgraph[files]'"
