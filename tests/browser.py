@@ -20,14 +20,16 @@ _ARGUMENTS = (
 
 
 @contextmanager
-def chromium() -> Iterator[Any]:
-    """A browser; skips the test where Chromium or Playwright is not installed (`make setup` installs both)."""
+def chromium(*arguments: str) -> Iterator[Any]:
+    """A browser with more command line arguments; skips the test where Chromium or Playwright is not installed (`make
+    setup` installs both).
+    """
     sync_api = pytest.importorskip("playwright.sync_api")
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         pytest.skip("Chromium is not installed: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, headless=True, args=list(_ARGUMENTS))
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=[*_ARGUMENTS, *arguments])
         try:
             yield browser
         finally:
