@@ -9,19 +9,19 @@ import os
 import sys
 import tempfile
 import time
-from typing import Any
 
 import click
 import wgpu
 
 # Before any bind group is made: what a bind group holds is noted when it is created.
 from cmdgraph import CommandGraphError
+from cmdgraph.bench import environment
 from llm import bench as experiment
 from llm import check as checks
 from llm import torch_rows, tune
 from llm.assets import ensure_model
 from llm.demo import run_demo
-from llm.device import first_line, open_device
+from llm.device import first_line, kernel_shapes, open_device
 from llm.errors import LLMError
 from llm.generate import Generation
 from llm.loading import DEFAULT_PLAN, load_model, open_source
@@ -174,21 +174,20 @@ def check(choice: Choice, plan: str, strategy: str, transformers: bool, tokens: 
 
 
 @cli.command("tune")
+@click.option("--sweep/--no-sweep", default=True, help="Look for the fastest shapes, or measure those in use only.")
+@click.option("--seconds", type=click.FloatRange(min=0), default=150, show_default=True, help="Sweep no longer.")
+@click.option("-o", "--output", type=click.Choice(["md", "json"]), default="md", show_default=True)
 @model_options
-def tune_command(choice: Choice) -> None:
-    """Find the fastest workgroup shapes on this GPU, by timestamps, and what each kernel takes with them."""
+def tune_command(choice: Choice, sweep: bool, seconds: float, output: str) -> None:
+    """Find the fastest kernel shapes on this GPU, by timestamps, and what each kernel takes with them."""
     source, device = open_source(choice.model, choice.weights), open_device()
     store = WeightStore(device, source.weights, choice.dtype)
-    context = choice.context or 256
-    options: dict[str, Any] = {"max_context": context, "kernels": choice.kernels}
-    best = tune.sweep(device, source.config, store, lambda line: click.echo(line, err=True), **options)
-    click.echo(f"{source.title}, {device.adapter.info['device']}: {best}")
-    for plan in PLANS:
-        model = tune.Model(device, source.config, store, plan, shapes=best, **options)
-        total, kernels = tune.profile(model)
-        click.echo(f"{plan}: {total:.0f} us a step")
-        for each in kernels:
-            click.echo(f"  {each.kernel:24} {each.count:4} x {each.us:7.2f} us = {each.count * each.us:8.1f} us")
+    bed = tune.make_bed(device, source.config, store, max_context=choice.context or 256, kernels=choice.kernels)
+    tell = lambda line: click.echo(line, err=True)  # noqa: E731
+    measured = tune.measure(bed, kernel_shapes(device), sweeping=sweep, seconds=seconds, tell=tell)
+    described = {"experiment": "tune", "environment": environment.describe(device), "model": source.title}
+    report = {**described, "dtype": choice.dtype, **measured}
+    click.echo(json.dumps(report, indent=2) if output == "json" else "\n".join(tune.lines(report)))
 
 
 @cli.command()

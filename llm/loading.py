@@ -75,6 +75,7 @@ class LoadedModel:
             kernels=model.target.kernels,
             sampling=model.sampling,
             shapes=model.target.shapes,
+            pipelines=model.runtime.pipelines,
         )
         return LoadedModel(self.source, other)
 

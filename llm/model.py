@@ -18,7 +18,7 @@ from llm.plans import KernelSet, Plan, Target, make_plan
 from llm.plans.prefill import prefill
 from llm.plans.shapes import Shapes
 from llm.rope import rotary_table
-from llm.runtime import STORAGE, Prepared, Runtime
+from llm.runtime import STORAGE, Pipelines, Prepared, Runtime
 from llm.sampling import GREEDY, Sampling
 from llm.store import Progress, WeightStore, binding_limit, upload
 
@@ -42,7 +42,8 @@ class Model:
 
     `weights` maps the names of llm.weights to float32 arrays, or is a store of them on the GPU that several models
     share. `plan` names a dispatch plan, `kernels` a kernel set (by default the one for the adapter), `max_context` the
-    positions of the cache. `progress(done, total)` is called as weights are uploaded.
+    positions of the cache. `pipelines` are those of another model on the device, to be used again.
+    `progress(done, total)` is called as weights are uploaded.
 
     Raises DeviceError where a buffer is larger than the device allows, ContextError where `max_context` is
     not between 1 and the model's context, UsageError for an unknown plan or kernels that the device cannot run.
@@ -59,6 +60,7 @@ class Model:
         kernels: KernelSet | None = None,
         sampling: Sampling = GREEDY,
         shapes: Shapes | None = None,
+        pipelines: Pipelines | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.device = device
@@ -77,7 +79,7 @@ class Model:
             sampled=not sampling.greedy,
         )
         self.plan = make_plan(plan, config, self.target)
-        self.runtime = Runtime(device)
+        self.runtime = Runtime(device, pipelines)
         self._make_buffers(progress)
         self.dispatches = self.runtime.prepare(self.plan.ops)
         self._prefills: dict[int, list[Prepared]] = {}

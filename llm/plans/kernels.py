@@ -21,20 +21,20 @@ class PlanBuilder(Builder):
     def pow(self, op: str, x: str, n: int) -> str:
         return self.elementwise(op, "pow", "pow", n, (x,))
 
-    def add(self, op: str, a: str, b: str, n: int) -> str:
-        return self.elementwise(op, "add", "add", n, (a, b))
+    def add(self, op: str, a: str, b: str, n: int, early: tuple[str, ...] = ()) -> str:
+        return self.elementwise(op, "add", "add", n, (a, b), early=early)
 
     def silu(self, op: str, x: str, n: int) -> str:
         return self.elementwise(op, "silu", "silu", n, (x,))
 
-    def mul(self, op: str, a: str, b: str, n: int, period: int | None = None) -> str:
-        return self.elementwise(op, "mul", "mul", n, (a, b), PERIOD=n if period is None else period)
+    def mul(self, op: str, a: str, b: str, n: int, period: int | None = None, early: tuple[str, ...] = ()) -> str:
+        return self.elementwise(op, "mul", "mul", n, (a, b), early=early, PERIOD=n if period is None else period)
 
     def neg(self, op: str, x: str, n: int) -> str:
         return self.elementwise(op, "neg", "neg", n // 2, (x,), HEAD_DIM=self.config.head_dim)
 
-    def cat(self, op: str, negated: str, x: str, n: int) -> str:
-        return self.elementwise(op, "cat", "cat", n, (negated, x), HEAD_DIM=self.config.head_dim)
+    def cat(self, op: str, negated: str, x: str, n: int, early: tuple[str, ...] = ()) -> str:
+        return self.elementwise(op, "cat", "cat", n, (negated, x), early=early, HEAD_DIM=self.config.head_dim)
 
     def add_eps(self, op: str, x: str) -> str:
         return self.op(op, "add", "add_eps", (x,), FLOAT, 1, EPS=self.config.norm_eps)
@@ -112,7 +112,7 @@ class PlanBuilder(Builder):
             self.quads_op(op, category, kernel, buffers, rows, {"ROWS": padded(rows), "FIRST": first})
         else:
             shape = self.target.shapes.for_row(self.weights[weight].columns)
-            self.rows_op(op, category, kernel, buffers, rows, shape, {"ROWS": rows, "FIRST": first})
+            self.matvec_op(op, category, kernel, buffers, rows, shape, {"ROWS": rows, "FIRST": first})
         return out
 
     def logits(self, op: str, x: str) -> str:
@@ -126,7 +126,7 @@ class PlanBuilder(Builder):
             elif self.config.hidden > MOST_STAGED:
                 shape = self.target.shapes.for_row(self.config.hidden)
                 constants = {"ROWS": rows, "START": first}
-                self.rows_op(name, "linear", "matvec", (part, x, out), rows, shape, constants)
+                self.matvec_op(name, "linear", "matvec", (part, x, out), rows, shape, constants)
             else:
                 self.walk_op(name, "logits", (part, x, out), {"ROWS": rows, "START": first})
         return out
@@ -135,8 +135,8 @@ class PlanBuilder(Builder):
         """A kernel for GPUs whose workgroups walk the output matrix `buffers[0]`; how many workgroups."""
         shape = self.target.shapes.logits
         blocks = math.ceil(self.weights[buffers[0]].rows / 4)
-        workgroups = min(self.target.shapes.logits_workgroups, math.ceil(blocks / (shape.workgroup // shape.lanes)))
-        teams = workgroups * (shape.workgroup // shape.lanes)
+        workgroups = min(self.target.shapes.logits_workgroups, math.ceil(blocks / shape.teams))
+        teams = workgroups * shape.teams
         self.rows_op(op, "linear", kernel, buffers, teams, shape, constants, ("logits_walk",))
         return workgroups
 
@@ -160,22 +160,29 @@ class PlanBuilder(Builder):
 
     def sdpa(self, op: str, q: str, keys: str, values: str, rows: int = 1) -> str:
         """Attention of `rows` neighbouring positions."""
-        config = self.config
-        constants = {
-            "HEADS": config.heads,
-            "KV_HEADS": config.kv_heads,
-            "HEAD_DIM": config.head_dim,
-            "CAPACITY": self.capacity,
-            "SCALE": config.head_dim**-0.5,
-        }
+        config, constants = self.config, self.attention_sizes()
         out = self.room(op, rows * config.q_width * FLOAT)
         buffers, workgroups = (q, keys, values, "state", out), (config.heads, rows, 1)
         if self.cpu:
             self.add_op(op, "sdpa", "sdpa_cpu", constants, buffers, workgroups)
         else:
             parts, reduce_constants = self.reduced(self.target.shapes.attention)
-            self.add_op(op, "sdpa", "sdpa", {**constants, **reduce_constants}, buffers, workgroups, parts)
+            self.add_op(op, "sdpa", "sdpa", {**constants, **reduce_constants}, buffers, workgroups, ("attend", *parts))
         return out
+
+    def head_sizes(self) -> dict[str, float]:
+        """Constants of kernels that know heads and cache."""
+        config = self.config
+        return {
+            "HEADS": config.heads,
+            "KV_HEADS": config.kv_heads,
+            "HEAD_DIM": config.head_dim,
+            "CAPACITY": self.capacity,
+        }
+
+    def attention_sizes(self) -> dict[str, float]:
+        """Constants of attention."""
+        return {**self.head_sizes(), "SCALE": self.config.head_dim**-0.5}
 
     # The weights of a layer, in the buffers that all plans share.
 
@@ -197,8 +204,7 @@ class PlanBuilder(Builder):
     def argmax(self, op: str, logits: str) -> str:
         size, kernel = self.argmax_parts * PAIR, "argmax_cpu" if self.cpu else "argmax"
         workgroups = elements(self.argmax_parts)[0] if self.cpu else self.argmax_parts
-        constants = {"N": self.config.vocab, "PARTS": self.argmax_parts}
-        return self.op(op, "argmax", kernel, (logits,), size, workgroups, **constants)
+        return self.op(op, "argmax", kernel, (logits,), size, workgroups, N=self.config.vocab, PARTS=self.argmax_parts)
 
     @property
     def argmax_parts(self) -> int:

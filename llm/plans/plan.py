@@ -23,7 +23,8 @@ class Op:
     """One dispatch. `kernel` names a file of `shaders/`, `parts` those of `shaders/parts/` that it is made with,
     `constants` its overrides, `buffers` its bindings from 0 on.
 
-    `category` is what the paper's table of counts calls it.
+    `category` is what the paper's table of counts calls it. `early` are buffers that the kernel does not use, bound for
+    reading behind the others: neighbours read them, and one barrier here does for all of them.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Op:
     constants: tuple[tuple[str, float], ...]
     buffers: tuple[str, ...]
     workgroups: tuple[int, int, int]
+    early: tuple[str, ...] = ()
 
 
 @frozen

@@ -88,9 +88,10 @@ class Bench:
         buffers: Sequence[np.ndarray],
         workgroups: Any,
         read: Any = -1,
+        parts: tuple[str, ...] = (),
     ) -> Any:
         """A kernel for GPUs that adds up in its workgroup."""
-        return self.run(kernel, {**self.reduce, **constants}, buffers, workgroups, read, (self.reduce_part,))
+        return self.run(kernel, {**self.reduce, **constants}, buffers, workgroups, read, (*parts, self.reduce_part))
 
     def rows(
         self,
@@ -99,11 +100,11 @@ class Bench:
         constants: Mapping[str, float],
         buffers: Sequence[np.ndarray],
         teams: int,
-        multiply: str = "products",
+        multiply: tuple[str, ...] = ("products", "team_rows"),
         read: Any = -1,
     ) -> Any:
         """A kernel for GPUs on a matrix, `teams` groups of LANES invocations."""
-        parts = ("rows", f"rows_{matrix.kind}", multiply, self.reduce_part)
+        parts = ("rows", f"rows_{matrix.kind}", *multiply, self.reduce_part)
         sizes = {"COLUMNS": matrix.columns, **self.reduce, **constants}
         workgroups = -(-teams // (REDUCE["WORKGROUP"] // REDUCE["LANES"]))
         return self.run(kernel, sizes, [matrix.packed("rows"), *buffers], workgroups, read, parts)
@@ -253,18 +254,19 @@ def test_embedding(kernels: Bench, kind: Format, n: int, vocabulary: int, seed: 
 
 @every_format
 @fewer
-@given(rows=st.integers(1, 300), columns=fours, first=st.integers(0, 9), seed=seeds)
-def test_matvec(reducing: Bench, kind: Format, rows: int, columns: int, first: int, seed: int) -> None:
-    """Rows from `first` on of a larger matrix; odd sizes, one row, one chunk."""
+@given(rows=st.integers(1, 300), columns=fours, first=st.integers(0, 9), team=st.sampled_from([1, 2, 4]), seed=seeds)
+def test_matvec(reducing: Bench, kind: Format, rows: int, columns: int, first: int, team: int, seed: int) -> None:
+    """Rows from `first` on of a larger matrix, one, two or four a team; odd sizes, one row, one chunk."""
     w = Matrix(kind, first + rows + 3, columns, seed)
     x, bias, y = _random(seed + 1, w.columns), _random(seed + 2, w.rows), _random(seed + 3, rows)
     expected = (w.values @ x)[first : first + rows]
     wide = np.pad(x, (0, -x.size % 8))
-    sizes = {"ROWS": rows, "FIRST": first}
-    _near(reducing.rows("matvec", w, sizes, [wide, _empty(rows)], rows), expected)
-    found = reducing.rows("matvec_bias", w, sizes, [wide, bias, _empty(rows)], rows)
+    sizes, teams = {"ROWS": rows, "FIRST": first, "TEAM_ROWS": team}, -(-rows // team)
+    _near(reducing.rows("matvec", w, sizes, [wide, _empty(rows)], teams), expected)
+    found = reducing.rows("matvec_bias", w, sizes, [wide, bias, _empty(rows)], teams)
     _near(found, expected + bias[first : first + rows])
-    _near(reducing.rows("matvec_add", w, {"ROWS": rows}, [wide, y], rows), y + (w.values @ x)[:rows])
+    sizes = {"ROWS": rows, "TEAM_ROWS": team}
+    _near(reducing.rows("matvec_add", w, sizes, [wide, y], teams), y + (w.values @ x)[:rows])
 
 
 @every_format
@@ -306,7 +308,7 @@ def test_gate_and_up(reducing: Bench, kind: Format, quads: int, columns: int, se
     gate, up = np.split(w.values @ x, 2)
     silu = gate / (1 + np.exp(-gate))
     for found in (
-        reducing.rows("gate_up_silu", w, sizes, [wide, *out], rows, read=(2, 3)),
+        reducing.rows("gate_up_silu", w, sizes, [wide, *out], rows, ("products",), read=(2, 3)),
         reducing.columns("gate_up_silu", w, sizes, [x, *out], rows, read=(2, 3)),
     ):
         _near(found[0], silu)
@@ -314,7 +316,7 @@ def test_gate_and_up(reducing: Bench, kind: Format, quads: int, columns: int, se
     _near(reducing.columns("gate_up", w, sizes, [x, out[0]], rows), silu * up)
     gate, up = np.split(w.values @ _rms_norm(x, gain), 2)
     sizes = {"ROWS": rows, "EPS": 1e-5}
-    found = reducing.rows("norm_gate_up", w, sizes, [wide, wide_gain, out[0]], rows, "normed_products")
+    found = reducing.rows("norm_gate_up", w, sizes, [wide, wide_gain, out[0]], rows, ("normed_products",))
     _near(found, gate / (1 + np.exp(-gate)) * up)
 
 
@@ -364,7 +366,7 @@ def test_norm_qkv_rope(
     wide, wide_gain = (np.pad(each, (0, -each.size % 8)) for each in (x, gain))
     buffers = [wide, wide_gain, bias, place, _empty(heads * head_dim), keys, values]
     q, found_keys, found_values = reducing.rows(
-        "norm_qkv_rope", w, {**sizes, "EPS": 1e-5}, buffers, rows // 2, "normed_products", (5, 6, 7)
+        "norm_qkv_rope", w, {**sizes, "EPS": 1e-5}, buffers, rows // 2, ("normed_products",), (5, 6, 7)
     )
     qkv = (w.values @ _rms_norm(x, gain) + bias).reshape(-1, head_dim)
     a, b = np.split(qkv, 2, axis=1)
@@ -480,13 +482,7 @@ def test_sdpa(
     q = 3 * _random(seed, rows, heads, head_dim)
     keys, values = _random(seed + 1, 2, capacity, kv_heads, head_dim)
     keys[length + rows - 1 :], values[length + rows - 1 :] = 1e6, 1e6
-    constants = {
-        "HEADS": heads,
-        "KV_HEADS": kv_heads,
-        "HEAD_DIM": head_dim,
-        "CAPACITY": capacity,
-        "SCALE": head_dim**-0.5,
-    }
+    constants = _attention_sizes(heads, kv_heads, head_dim, capacity)
     buffers = [q, keys, values, _state(length - 1), _empty(rows, heads, head_dim)]
     expected = np.stack(
         [
@@ -495,9 +491,55 @@ def test_sdpa(
             for h in range(heads)
         ]
     ).reshape(rows, heads, head_dim)
-    _close(reducing.reduced("sdpa", {**constants, "LANES": lanes}, buffers, (heads, rows, 1)), expected)
+    found = reducing.reduced("sdpa", {**constants, "LANES": lanes}, buffers, (heads, rows, 1), parts=("attend",))
+    _close(found, expected)
     if lanes == 1:
         _close(reducing.run("sdpa_cpu", constants, buffers, (heads, rows, 1)), expected)
+
+
+@fewer
+@given(
+    kv_heads=st.integers(1, 3),
+    group=st.integers(1, 4),
+    quads=st.integers(1, 20),
+    length=st.integers(1, 100),
+    splits=st.integers(2, 5),
+    rows=st.integers(1, 40),
+    seed=seeds,
+)
+def test_split_attention(
+    reducing: Bench, kv_heads: int, group: int, quads: int, length: int, splits: int, rows: int, seed: int
+) -> None:
+    """Whatever the splits have to do, some of them nothing, `merge_add` makes attention of it. Reading ahead changes
+    nothing.
+    """
+    heads, head_dim, capacity = kv_heads * group, 4 * quads, 100
+    q = 3 * _random(seed, heads, head_dim)
+    keys, values = _random(seed + 1, 2, capacity, kv_heads, head_dim)
+    keys[length:], values[length:] = np.inf, np.nan
+    ahead, sink = np.full(4 * 700, 7, np.uint32), np.zeros(4, np.uint32)
+    buffers = [q, keys, values, _state(length - 1), _empty(splits * heads, head_dim + 4), ahead, sink]
+    sizes = {**_attention_sizes(heads, kv_heads, head_dim, capacity), "SPLITS": splits}
+    workgroups = heads * splits + 2
+    parts, sink = reducing.reduced("sdpa_split", sizes, buffers, workgroups, (4, 6), ("attend",))
+    assert not sink.any()
+
+    w, y = Matrix("f32", rows, heads * head_dim, seed), _random(seed + 2, rows)
+    sizes = {"ROWS": rows, "HEADS": heads, "HEAD_DIM": head_dim, "SPLITS": splits}
+    attended = [
+        attend(q[h], keys[:length, h // group], values[:length, h // group], head_dim**-0.5) for h in range(heads)
+    ]
+    _near(reducing.rows("merge_add", w, sizes, [parts, y], rows, ()), y + w.values @ np.concatenate(attended))
+
+
+def _attention_sizes(heads: int, kv_heads: int, head_dim: int, capacity: int) -> dict[str, float]:
+    return {
+        "HEADS": heads,
+        "KV_HEADS": kv_heads,
+        "HEAD_DIM": head_dim,
+        "CAPACITY": capacity,
+        "SCALE": head_dim**-0.5,
+    }
 
 
 @few
