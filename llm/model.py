@@ -12,7 +12,7 @@ import numpy as np
 import wgpu
 
 from llm.config import ModelConfig
-from llm.device import kernel_shapes, kernels_for, subgroup_size
+from llm.device import HALF_FEATURE, kernel_shapes, kernels_for, subgroup_size
 from llm.errors import ContextError, UsageError
 from llm.plans import KernelSet, Plan, Target, make_plan
 from llm.plans.prefill import prefill
@@ -68,14 +68,15 @@ class Model:
         self.max_context = _context(config, max_context)
         self.sampling = sampling
         self.store = weights if isinstance(weights, WeightStore) else WeightStore(device, weights)
-        kernels = kernels or kernels_for(device)
+        kernels, shapes = kernels or kernels_for(device), shapes or kernel_shapes(device)
         self.target = Target(
             kernels=kernels,
             capacity=self.max_context,
             formats=self.store.formats,
             binding_limit=binding_limit(device),
             subgroup=_subgroup(device) if kernels == "gpu-subgroups" else 0,
-            shapes=shapes or kernel_shapes(device),
+            half=shapes.half and HALF_FEATURE in device.features,
+            shapes=shapes,
             sampled=not sampling.greedy,
         )
         self.plan = make_plan(plan, config, self.target)

@@ -6,7 +6,7 @@ from typing import Any
 import wgpu
 from attrs import frozen
 
-from llm.device import subgroup_directive
+from llm.device import half_directive, subgroup_directive
 from llm.plans import Op
 from llm.plans.barriers import written_bindings
 from llm.shaders import shader_source
@@ -96,7 +96,9 @@ class Pipelines:
     def _module(self, op: Op) -> Any:
         key = (op.kernel, op.parts)
         if key not in self._modules:
-            directive = subgroup_directive(self.device) if "reduce_subgroups" in op.parts else ""
-            code = shader_source(op.kernel, op.parts, directive)
+            directives = subgroup_directive(self.device) if "reduce_subgroups" in op.parts else ""
+            if any(part.endswith("_half") for part in op.parts):
+                directives += half_directive(self.device)
+            code = shader_source(op.kernel, op.parts, directives)
             self._modules[key] = self.device.create_shader_module(label=op.kernel, code=code)
         return self._modules[key]

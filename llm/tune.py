@@ -95,6 +95,7 @@ SWEEPS = (
     ),
     Sweep("output matrix", "fused", ("logits",), _shapes("logits", (128, 16), (128, 32), (256, 16), (256, 32))),
     Sweep("its workgroups", "fused", ("logits",), _values("logits_workgroups", 528, 792, 1200, 2400)),
+    Sweep("f16 as a type", "fused", ("attn.qkv", "attn.o", "mlp.gate_up", "mlp.down"), _values("half", False, True)),
     Sweep(
         "plain linears",
         "unfused",

@@ -105,7 +105,8 @@ class Builder:
         constants: dict[str, float] = {"COLUMNS": stored.columns}
         if self.cpu:
             constants["STRIDE"] = padded(stored.rows)
-        return (layout, f"{layout}_{stored.format}"), constants
+        half = "_half" if stored.format == "f16" and self.target.half else ""
+        return (layout, f"{layout}_{stored.format}{half}"), constants
 
     def rows_op(
         self,

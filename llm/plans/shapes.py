@@ -29,7 +29,7 @@ class Shapes:
     """The shapes of one class of adapters. `long`: rows of LONG_ROW columns and more. `logits_workgroups`: how many
     walk the output matrix. `splits`: how many workgroups of the fused plan share a head's cache, of the shape `split`,
     and `merge` the shape of the kernel that puts their parts together; `ahead`: MiB of the next large matrix that
-    others read meanwhile.
+    others read meanwhile. `half`: f16 is used as a type where the device has it.
     """
 
     row: Shape = Shape(128, 32)
@@ -43,6 +43,7 @@ class Shapes:
     splits: int = 4
     merge: Shape = Shape(256, 32)
     ahead: int = 0
+    half: bool = True
     norm: Shape = Shape(256, 32)
 
     def for_row(self, columns: int) -> Shape:

@@ -12,7 +12,7 @@ from llm.plans.shapes import DEFAULT, Shapes
 class Target:
     """`capacity`: positions of the cache. `formats`: of each matrix by its weight's name, f32 where nothing is said.
     `binding_limit`: bytes that one binding may have. `subgroup`: invocations of a subgroup, for the kernel set that
-    uses them. `sampled`: tokens are drawn at random, not greedily.
+    uses them. `half`: the device has f16 as a type of its own. `sampled`: tokens are drawn at random, not greedily.
     """
 
     kernels: KernelSet
@@ -20,6 +20,7 @@ class Target:
     formats: Mapping[str, Format] = field(factory=dict)
     binding_limit: int = BINDING_LIMIT
     subgroup: int = 32
+    half: bool = False
     shapes: Shapes = DEFAULT
     sampled: bool = False
 

@@ -175,11 +175,17 @@ def test_every_shader_says_what_it_does() -> None:
 
 def test_every_shader_is_used() -> None:
     plans = [
-        plan_of(name, config, kernels, sampled=sampled, formats=dict.fromkeys(expected_shapes(config), kind))
+        plan_of(name, config, kernels, sampled=sampled, half=half, formats=dict.fromkeys(expected_shapes(config), kind))
         for name in (*PLANS, "prefill")
         for kernels in KERNEL_SETS
         for config in (SMOLLM2, QWEN, tiny.QWEN2)
-        for sampled, kind in ((False, "f32"), (True, "f16"), (False, "q4"), (False, "q8"))
+        for sampled, half, kind in (
+            (False, False, "f32"),
+            (True, False, "f16"),
+            (False, True, "f16"),
+            (False, True, "q4"),
+            (False, True, "q8"),
+        )
     ]
     ops = [op for plan in plans for op in plan.ops]
     assert {op.kernel for op in ops} == {path.stem for path in FOLDER.glob("*.wgsl")}
