@@ -20,7 +20,7 @@ AHEAD, QUAD = 8, 16
 
 
 def fused(config: ModelConfig, target: Target) -> Plan:
-    """The plan for a target."""
+    """The plan for a target of one text."""
     return Fused("fused", config, target).build()
 
 
@@ -101,7 +101,7 @@ class Fused(PlanBuilder):
         read = min(shapes.ahead << 20, self.weights[ahead].nbytes)
         workgroups = config.heads * self._splits + math.ceil(read / (AHEAD * QUAD * shapes.split.workgroup))
         buffers = (q, keys, values, "state", out, ahead, sink)
-        self.add_op(op, "sdpa", "sdpa_split", constants, buffers, (workgroups, 1, 1), ("attend", *parts))
+        self.add_op(op, "sdpa", "sdpa_split", constants, buffers, (workgroups, 1, 1), ("attend", "texts", *parts))
         rows, weight = config.hidden, self.matrix(f"{layer}.attn.o")
         sizes = {"ROWS": rows, "HEADS": config.heads, "HEAD_DIM": config.head_dim, "SPLITS": self._splits}
         self.rows_op(f"{layer}.attn.o", "linear", "merge_add", (weight, out, x), rows, shapes.merge, sizes, ())
@@ -142,8 +142,8 @@ class Fused(PlanBuilder):
         q, keys, values = self._attention_buffers(layer, rows)
         pairs = (config.q_width + 2 * config.kv_width) // 2
         buffers = (qkv, "rotary.table", "state", q, keys, values)
-        workgroups = (elements(pairs)[0], rows, 1)
-        self.add_op(f"{layer}.rope", "rope", "rope_cache", self.head_sizes(), buffers, workgroups)
+        workgroups, constants = (elements(pairs)[0], rows, 1), {**self.head_sizes(), **self.texts}
+        self.add_op(f"{layer}.rope", "rope", "rope_cache", constants, buffers, workgroups, ("texts",))
         return q, keys, values
 
     def _gate_up_on_cpu(self, layer: str, x: str) -> str:

@@ -55,8 +55,8 @@ class PlanBuilder(Builder):
         return self.elementwise(op, "mul", "rotary_mul", self.config.head_dim, (angles,), PART=part)
 
     def cache(self, name: str) -> str:
-        """Room for the keys or values of all positions."""
-        return self.room_named(name, self.capacity * self.config.kv_width * FLOAT)
+        """Room for the keys or values of all positions of all texts."""
+        return self.room_named(name, self.target.texts * self.capacity * self.config.kv_width * FLOAT)
 
     def cache_append(self, op: str, x: str, cache: str) -> str:
         width = self.config.kv_width
@@ -164,10 +164,12 @@ class PlanBuilder(Builder):
         out = self.room(op, rows * config.q_width * FLOAT)
         buffers, workgroups = (q, keys, values, "state", out), (config.heads, rows, 1)
         if self.cpu:
-            self.add_op(op, "sdpa", "sdpa_cpu", constants, buffers, workgroups)
+            self.add_op(op, "sdpa", "sdpa_cpu", constants, buffers, workgroups, ("texts",))
         else:
             parts, reduce_constants = self.reduced(self.target.shapes.attention)
-            self.add_op(op, "sdpa", "sdpa", {**constants, **reduce_constants}, buffers, workgroups, ("attend", *parts))
+            self.add_op(
+                op, "sdpa", "sdpa", {**constants, **reduce_constants}, buffers, workgroups, ("attend", "texts", *parts)
+            )
         return out
 
     def head_sizes(self) -> dict[str, float]:
@@ -182,7 +184,12 @@ class PlanBuilder(Builder):
 
     def attention_sizes(self) -> dict[str, float]:
         """Constants of attention."""
-        return {**self.head_sizes(), "SCALE": self.config.head_dim**-0.5}
+        return {**self.head_sizes(), **self.texts, "SCALE": self.config.head_dim**-0.5}
+
+    @property
+    def texts(self) -> dict[str, float]:
+        """The constant of kernels that know rows of different texts."""
+        return {"TEXTS": self.target.texts}
 
     # The weights of a layer, in the buffers that all plans share.
 
@@ -202,9 +209,12 @@ class PlanBuilder(Builder):
     # The choice of the token.
 
     def argmax(self, op: str, logits: str) -> str:
-        size, kernel = self.argmax_parts * PAIR, "argmax_cpu" if self.cpu else "argmax"
-        workgroups = elements(self.argmax_parts)[0] if self.cpu else self.argmax_parts
-        return self.op(op, "argmax", kernel, (logits,), size, workgroups, N=self.config.vocab, PARTS=self.argmax_parts)
+        texts, parts = self.target.texts, self.argmax_parts
+        out = self.room(op, texts * parts * PAIR)
+        constants = {"N": self.config.vocab, "PARTS": parts, "STRIDE": padded(self.config.vocab)}
+        kernel, workgroups = ("argmax_cpu", elements(parts)[0]) if self.cpu else ("argmax", parts)
+        self.add_op(op, "argmax", kernel, constants, (logits, out), (workgroups, texts, 1))
+        return out
 
     @property
     def argmax_parts(self) -> int:
@@ -213,10 +223,10 @@ class PlanBuilder(Builder):
 
     def choose(self, op: str, logits: str, best: str, parts: int) -> None:
         """Choose the token from the logits or the `parts` best of them, and move on."""
-        constants = {"PARTS": parts, "CAPACITY": self.capacity}
-        tail = ("prompt", "stops", "state", "tokens")
+        constants = {"PARTS": parts, "CAPACITY": self.capacity, **self.texts}
+        tail, workgroups = ("prompt", "stops", "state", "tokens"), (self.target.texts, 1, 1)
         if self.target.sampled:
-            constants["N"] = self.config.vocab
-            self.add_op(op, "sample", "sample", constants, (logits, best, "sampling", *tail), (1, 1, 1))
+            constants |= {"N": self.config.vocab, "STRIDE": padded(self.config.vocab)}
+            self.add_op(op, "sample", "sample", constants, (logits, best, "sampling", *tail), workgroups, ("texts",))
         else:
-            self.add_op(op, "advance", "advance", constants, (best, *tail), (1, 1, 1))
+            self.add_op(op, "advance", "advance", constants, (best, *tail), workgroups, ("texts",))

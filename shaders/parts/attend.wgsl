@@ -3,7 +3,7 @@
 // running maximum and sum of a softmax that is corrected block by block, so that any context fits. Each invocation gathers
 // four elements of the output over its share of a block. A workgroup is one of SPLITS that have every SPLITS-th block each.
 // The loads of the first block wait for nothing, not even the position: what lies behind it does not count.
-// q, out: (rows, HEADS * HEAD_DIM) floats; keys, values: (CAPACITY, KV_HEADS * HEAD_DIM) floats. HEAD_DIM is a multiple of 4
+// q, out: (rows, HEADS * HEAD_DIM) floats; keys, values: (texts, CAPACITY, KV_HEADS * HEAD_DIM) floats. HEAD_DIM is a multiple of 4
 // and at most 4 * WORKGROUP. With several splits, out is for each of them and each head a part of the output, then a quad:
 // the largest score, and the sum of weights in proportion to it.
 
@@ -19,15 +19,13 @@ override BLOCK: u32 = WORKGROUP / LANES;
 override SHARES: u32 = WORKGROUP / QUADS;
 override VALUES: u32 = (BLOCK + SHARES - 1u) / SHARES;
 
-struct State { position: u32, prompt_length: u32, token: u32 }
-
 var<workgroup> scores: array<f32, WORKGROUP>;
 var<workgroup> shares: array<vec4<f32>, WORKGROUP>;
 
 @group(0) @binding(0) var<storage, read> q: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> keys: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> values: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> state: State;
+@group(0) @binding(3) var<storage, read> state: array<State>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec4<f32>>;
 
 fn similarity(k: u32, query: u32, key: u32) -> f32 {
@@ -35,9 +33,9 @@ fn similarity(k: u32, query: u32, key: u32) -> f32 {
     return select(0.0, dot(q[query + there], keys[key + there]), k < QUADS);
 }
 
-// Where a position begins in keys and values, one that the cache does not have at its end.
-fn place_of(position: u32) -> u32 {
-    return min(position, CAPACITY - 1u) * (KV_HEADS * QUADS);
+// Where a position of a text begins in keys and values, one that the cache does not have at its end.
+fn place_of(text: u32, position: u32) -> u32 {
+    return (text * CAPACITY + min(position, CAPACITY - 1u)) * (KV_HEADS * QUADS);
 }
 
 fn weighted(t: u32, block: u32, value: vec4<f32>) -> vec4<f32> {
@@ -49,8 +47,9 @@ fn share_of(k: u32, i: u32) -> vec4<f32> {
     return select(vec4<f32>(), shares[min(k, SHARES - 1u) * QUADS + i % QUADS], k < SHARES);
 }
 
-// Row r of a batch of neighbouring positions sees the positions up to `position` + r.
+// A row of a batch sees the positions of its text up to its own.
 fn attend(head: u32, row: u32, split: u32, i: u32) {
+    let text = text_of(row);
     let query = (row * HEADS + head) * QUADS;
     let first = head / (HEADS / KV_HEADS) * QUADS;
     // Invocations beyond the last share gather nothing.
@@ -66,16 +65,16 @@ fn attend(head: u32, row: u32, split: u32, i: u32) {
         // The values do not depend on the scores: the first eight are on their way meanwhile.
         let mine = start + part;
         var v = array<vec4<f32>, 8>();
-        v[0] = values[place_of(mine) + quad];
-        if (VALUES > 1u) { v[1] = values[place_of(mine + SHARES) + quad]; }
-        if (VALUES > 2u) { v[2] = values[place_of(mine + 2u * SHARES) + quad]; }
-        if (VALUES > 3u) { v[3] = values[place_of(mine + 3u * SHARES) + quad]; }
-        if (VALUES > 4u) { v[4] = values[place_of(mine + 4u * SHARES) + quad]; }
-        if (VALUES > 5u) { v[5] = values[place_of(mine + 5u * SHARES) + quad]; }
-        if (VALUES > 6u) { v[6] = values[place_of(mine + 6u * SHARES) + quad]; }
-        if (VALUES > 7u) { v[7] = values[place_of(mine + 7u * SHARES) + quad]; }
+        v[0] = values[place_of(text, mine) + quad];
+        if (VALUES > 1u) { v[1] = values[place_of(text, mine + SHARES) + quad]; }
+        if (VALUES > 2u) { v[2] = values[place_of(text, mine + 2u * SHARES) + quad]; }
+        if (VALUES > 3u) { v[3] = values[place_of(text, mine + 3u * SHARES) + quad]; }
+        if (VALUES > 4u) { v[4] = values[place_of(text, mine + 4u * SHARES) + quad]; }
+        if (VALUES > 5u) { v[5] = values[place_of(text, mine + 5u * SHARES) + quad]; }
+        if (VALUES > 6u) { v[6] = values[place_of(text, mine + 6u * SHARES) + quad]; }
+        if (VALUES > 7u) { v[7] = values[place_of(text, mine + 7u * SHARES) + quad]; }
 
-        let key = place_of(start + i / LANES) + first;
+        let key = place_of(text, start + i / LANES) + first;
         var share = 0.0;
         for (var k = i % LANES; k < QUADS; k += 8u * LANES) {
             share += similarity(k, query, key);
@@ -87,7 +86,7 @@ fn attend(head: u32, row: u32, split: u32, i: u32) {
             if (QUADS > 6u * LANES) { share += similarity(k + 6u * LANES, query, key); }
             if (QUADS > 7u * LANES) { share += similarity(k + 7u * LANES, query, key); }
         }
-        length = min(state.position + row, CAPACITY - 1u) + 1u;
+        length = min(position_of(row), CAPACITY - 1u) + 1u;
         let block = min(BLOCK, max(length, start) - start);
         let there = i / LANES < block;
         let score = select(-3.0e38, sum_lanes1(share, i) * SCALE, there);
@@ -108,8 +107,8 @@ fn attend(head: u32, row: u32, split: u32, i: u32) {
         if (VALUES > 6u) { gathered += weighted(part + 6u * SHARES, block, v[6]); }
         if (VALUES > 7u) { gathered += weighted(part + 7u * SHARES, block, v[7]); }
         for (var t = part + 8u * SHARES; t < block; t += 2u * SHARES) {
-            gathered += weighted(t, block, values[place_of(start + t) + quad]);
-            gathered += weighted(t + SHARES, block, values[place_of(start + t + SHARES) + quad]);
+            gathered += weighted(t, block, values[place_of(text, start + t) + quad]);
+            gathered += weighted(t + SHARES, block, values[place_of(text, start + t + SHARES) + quad]);
         }
         workgroupBarrier();
         start += BLOCK * SPLITS;

@@ -381,7 +381,7 @@ def test_norm_qkv_rope(
     if position < capacity:
         buffers = [qkv.astype(np.float32), table, _state(position), _empty(heads * head_dim), keys, values]
         workgroups = (-(-rows // 128), 1, 1)
-        found = reducing.run("rope_cache", sizes, buffers, workgroups, (3, 4, 5))
+        found = reducing.run("rope_cache", sizes, buffers, workgroups, (3, 4, 5), ("texts",))
         for one, wanted in zip(found, (turned[:heads].reshape(-1), wanted_keys, wanted_values), strict=True):
             _near(one, wanted)
 
@@ -425,9 +425,9 @@ def test_embedding_rows(kernels: Bench, n: int, position: int, seed: int) -> Non
     wanted = table.values[prompt[position : position + 3]]
     tail = [_state(position), prompt, _empty(3, n)]
     sizes, workgroups = {"COLUMNS": n, "CAPACITY": 8}, (-(-n // 64), 3, 1)
-    buffers, parts = [table.packed("rows"), *tail], ("rows", "rows_f32")
+    buffers, parts = [table.packed("rows"), *tail], ("texts", "rows", "rows_f32")
     _close(kernels.run("embedding_rows", {**sizes, "ROWS": 12}, buffers, workgroups, parts=parts), wanted)
-    buffers, parts = [table.packed("columns"), *tail], ("columns", "columns_f32")
+    buffers, parts = [table.packed("columns"), *tail], ("texts", "columns", "columns_f32")
     _close(kernels.run("embedding_rows_cpu", {**sizes, "STRIDE": 12}, buffers, workgroups, parts=parts), wanted)
 
 
@@ -491,10 +491,12 @@ def test_sdpa(
             for h in range(heads)
         ]
     ).reshape(rows, heads, head_dim)
-    found = reducing.reduced("sdpa", {**constants, "LANES": lanes}, buffers, (heads, rows, 1), parts=("attend",))
+    found = reducing.reduced(
+        "sdpa", {**constants, "LANES": lanes}, buffers, (heads, rows, 1), parts=("attend", "texts")
+    )
     _close(found, expected)
     if lanes == 1:
-        _close(reducing.run("sdpa_cpu", constants, buffers, (heads, rows, 1)), expected)
+        _close(reducing.run("sdpa_cpu", constants, buffers, (heads, rows, 1), parts=("texts",)), expected)
 
 
 @fewer
@@ -521,7 +523,7 @@ def test_split_attention(
     buffers = [q, keys, values, _state(length - 1), _empty(splits * heads, head_dim + 4), ahead, sink]
     sizes = {**_attention_sizes(heads, kv_heads, head_dim, capacity), "SPLITS": splits}
     workgroups = heads * splits + 2
-    parts, sink = reducing.reduced("sdpa_split", sizes, buffers, workgroups, (4, 6), ("attend",))
+    parts, sink = reducing.reduced("sdpa_split", sizes, buffers, workgroups, (4, 6), ("attend", "texts"))
     assert not sink.any()
 
     w, y = Matrix("f32", rows, heads * head_dim, seed), _random(seed + 2, rows)
@@ -596,10 +598,10 @@ def _advance(
         best,
         np.array(prompt, dtype=np.uint32),
         np.array([len(stops), *stops], dtype=np.uint32),
-        np.array([position, len(prompt), 0, stopped], dtype=np.uint32),
+        np.array([position, len(prompt), 0, stopped, 0, 0, 0, 0], dtype=np.uint32),
         np.zeros(5, dtype=np.uint32),
     ]
-    state, tokens = kernels.run("advance", {"PARTS": len(best), "CAPACITY": 4}, buffers, 1, (3, 4))
+    state, tokens = kernels.run("advance", {"PARTS": len(best), "CAPACITY": 4}, buffers, 1, (3, 4), ("texts",))
     return state, tokens
 
 
@@ -612,7 +614,7 @@ def _empty(*shape: int) -> np.ndarray:
 
 
 def _state(position: int, token: int = 0, prompt_length: int = 0) -> np.ndarray:
-    return np.array([position, prompt_length, token, 0], dtype=np.uint32)
+    return np.array([position, prompt_length, token, 0, 0, 0, 0, 0], dtype=np.uint32)
 
 
 def _rms_norm(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
