@@ -10,7 +10,9 @@ from attrs import field, frozen
 KernelSet = Literal["gpu-subgroups", "gpu", "cpu"]
 KERNEL_SETS: tuple[KernelSet, ...] = ("gpu-subgroups", "gpu", "cpu")
 
-Format = Literal["f32", "f16", "q8", "q4"]
+Format = Literal["f32", "f16", "q8", "q4", "q6k", "q4k"]
+# Of the quantised formats: columns of a block, and the u32 that it takes.
+BLOCKS: dict[Format, tuple[int, int]] = {"q8": (32, 9), "q4": (32, 5), "q6k": (256, 53), "q4k": (256, 37)}
 Layout = Literal["rows", "columns", "vector"]
 
 # The least that every WebGPU device offers.
@@ -101,6 +103,7 @@ def padded(count: int, multiple: int = 4) -> int:
 
 def row_bytes(kind: Format, columns: int) -> int:
     """Bytes that `columns` columns of a row take."""
-    if kind in ("q4", "q8"):
-        return columns // 32 * (20 if kind == "q4" else 36)
+    if kind in BLOCKS:
+        block, words = BLOCKS[kind]
+        return columns // block * words * 4
     return columns * (4 if kind == "f32" else 2)

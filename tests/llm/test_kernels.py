@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from llm.blocks import Blocks
 from llm.device import open_device, subgroup_size
 from llm.packing import pack
-from llm.plans.plan import Format, Layout, Stored, padded, workgroup_grid
+from llm.plans.plan import BLOCKS, Format, Layout, Stored, padded, workgroup_grid
 from llm.shaders import shader_source
 from tests.llm.tiny import attend
 
@@ -25,7 +25,8 @@ seeds = st.integers(0, 1000)
 
 
 FORMATS: tuple[Format, ...] = ("f32", "f16", "q8", "q4")
-every_format = pytest.mark.parametrize("kind", FORMATS)
+some_formats = pytest.mark.parametrize("kind", FORMATS)
+every_format = pytest.mark.parametrize("kind", [*FORMATS, "q6k", "q4k"])
 REDUCE = {"WORKGROUP": 64, "LANES": 8}
 
 
@@ -131,10 +132,12 @@ class Matrix:
     def __init__(self, kind: Format, rows: int, columns: int, seed: int) -> None:
         self.kind = kind
         self.rows = rows
-        self.columns = padded(columns, 32) if kind in ("q4", "q8") else columns
+        self.columns = padded(columns, BLOCKS[kind][0]) if kind in BLOCKS else columns
         rng = np.random.default_rng(seed)
         shape = (rows, self.columns)
-        if kind in ("q4", "q8"):
+        if kind in ("q6k", "q4k"):
+            self._blocks, self.values = _super_blocks(kind, rows, self.columns, rng)
+        elif kind in ("q4", "q8"):
             numbers = rng.integers(0, 16, shape, np.uint8) if kind == "q4" else rng.integers(-128, 128, shape, np.int8)
             scales, minima = (rng.standard_normal((2, rows, self.columns // 32)) / 16).astype(np.float16)
             self._blocks = Blocks(numbers, scales, minima if kind == "q4" else None)
@@ -153,6 +156,20 @@ class Matrix:
 
     def blocks(self, name: str) -> Blocks:
         return self._blocks
+
+
+def _super_blocks(kind: Format, rows: int, columns: int, rng: np.random.Generator) -> tuple[Blocks, np.ndarray]:
+    """Random blocks of 256 columns and their values."""
+    scales, minima = (rng.standard_normal((2, rows, columns // 256)) / 256).astype(np.float16)
+    wide = np.repeat(scales.astype(np.float64), 256, axis=1)
+    if kind == "q6k":
+        numbers = rng.integers(0, 64, (rows, columns), np.uint8)
+        parts = rng.integers(-128, 128, (rows, columns // 16), np.int8)
+        return Blocks(numbers, scales, None, parts), (numbers - 32.0) * wide * np.repeat(parts, 16, axis=1)
+    numbers = rng.integers(0, 16, (rows, columns), np.uint8)
+    parts, lows = rng.integers(0, 64, (2, rows, columns // 32), np.uint8)
+    low = np.repeat(minima.astype(np.float64), 256, axis=1) * np.repeat(lows, 32, axis=1)
+    return Blocks(numbers, scales, minima, parts, lows), numbers * wide * np.repeat(parts, 32, axis=1) - low
 
 
 @pytest.fixture(scope="module", params=["reduce_barriers", "reduce_subgroups"])
@@ -296,7 +313,7 @@ def test_key_value(reducing: Bench, quads: int, first: int, columns: int, seed: 
     _near(np.concatenate(reducing.columns("key_value", w, sizes, buffers, 2 * rows, read=(3, 4))), expected)
 
 
-@every_format
+@some_formats
 @fewer
 @given(quads=st.integers(1, 30), columns=fours, seed=seeds)
 def test_gate_and_up(reducing: Bench, kind: Format, quads: int, columns: int, seed: int) -> None:
@@ -320,7 +337,7 @@ def test_gate_and_up(reducing: Bench, kind: Format, quads: int, columns: int, se
     _near(found, gate / (1 + np.exp(-gate)) * up)
 
 
-@every_format
+@some_formats
 @fewer
 @given(rows=st.integers(1, 400), columns=fours, workgroups=st.integers(1, 5), seed=seeds)
 def test_logits(reducing: Bench, kind: Format, rows: int, columns: int, workgroups: int, seed: int) -> None:

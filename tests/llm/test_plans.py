@@ -21,6 +21,8 @@ SMOLLM2 = attrs.evolve(
 QWEN = attrs.evolve(
     tiny.QWEN2, layers=24, hidden=896, heads=14, kv_heads=2, head_dim=64, ffn=4864, vocab=151936, tied_output=True
 )
+# The K formats have blocks of 256 columns.
+WIDE = attrs.evolve(tiny.QWEN2, name="wide", hidden=512, heads=8, head_dim=64, ffn=768)
 # The paper's categories for Qwen2.5-0.5B.
 PUBLISHED = {
     "linear": 169,
@@ -178,14 +180,17 @@ def test_every_shader_is_used() -> None:
         plan_of(name, config, kernels, sampled=sampled, half=half, formats=dict.fromkeys(expected_shapes(config), kind))
         for name in (*PLANS, "prefill")
         for kernels in KERNEL_SETS
-        for config in (SMOLLM2, QWEN, tiny.QWEN2)
+        for config in (SMOLLM2, QWEN, tiny.QWEN2, WIDE)
         for sampled, half, kind in (
             (False, False, "f32"),
             (True, False, "f16"),
             (False, True, "f16"),
             (False, True, "q4"),
             (False, True, "q8"),
+            (False, True, "q4k"),
+            (False, True, "q6k"),
         )
+        if config is WIDE or kind not in ("q4k", "q6k")
     ]
     ops = [op for plan in plans for op in plan.ops]
     assert {op.kernel for op in ops} == {path.stem for path in FOLDER.glob("*.wgsl")}
