@@ -186,7 +186,7 @@ def test_unknown_plan(device: Any) -> None:
 def test_tensor_larger_than_a_binding(device: Any) -> None:
     limit = device.limits["max-storage-buffer-binding-size"]
     config = attrs.evolve(tiny.LLAMA, context=1 << 24)
-    with pytest.raises(DeviceError, match=r"'layer\.0\.k_cache' takes \d+ MiB, but this device binds at most"):
+    with pytest.raises(DeviceError, match=r"'layer\.0\.[kv]_cache' takes \d+ MiB, but this device binds at most"):
         Model(device, config, {}, max_context=limit // 64 + 1)
 
 
