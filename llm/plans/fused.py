@@ -1,10 +1,10 @@
 """The fused plan: as few dispatches as pays.
 
-On GPUs 5 a layer: norm + q, k, v + RoPE + cache; attention, split over the cache; its merge + o + residual; norm + gate
-+ up + silu + mul; down + residual. One before the layers, the embedding, and one behind, final norm + output matrix with the first step of
-argmax; then the choice of the token: 24 * 5 + 3 = 123 for Qwen2.5-0.5B. On CPU adapters a dispatch costs little beside
-a norm done by every invocation anew, and RoPE crosses invocations, so they have dispatches of their own: 8 a layer and
-5 outside.
+On GPUs 5 a layer: norm + q, k, v + RoPE + cache; attention, split over the cache; its merge + o + residual; norm +
+gate + up + silu + mul; down + residual. One before the layers, the embedding, and one behind, final norm + output
+matrix with the first step of argmax; then the choice of the token: 24 * 5 + 3 = 123 for Qwen2.5-0.5B. On CPU adapters
+a dispatch costs little beside a norm done by every invocation anew, and RoPE crosses invocations, so they have
+dispatches of their own: 8 a layer and 5 outside.
 """
 
 import math
