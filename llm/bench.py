@@ -27,8 +27,8 @@ FALLBACK_PROMPT = "The capital of France is"
 TIMED_REGION = (
     "a sample is one token: the time from when the one before was read until this one is, in a text of "
     "`tokens` tokens that every arm makes in every round from the same position. All dispatches of the step are "
-    "in it, sampling included, and so is reading the token back; `prerecorded-ahead` submits the next two steps before "
-    "it reads the token of one. CPU time is the calling thread's, "
+    "in it, sampling included, and so is reading the token back, of several texts at once that of the first; "
+    "`prerecorded-ahead` submits the next two steps before it reads the token of one. CPU time is the caller's, "
     "that of the thread that encodes ahead is given apart; the driver's threads are not counted. "
     "`host_cpu_us_per_dispatch` is that of the calls that submit a step, `host_cpu_us_per_token` that of the whole "
     "text, with waiting and reading. Loading, buffers, pipelines, bind groups and captures are outside"
@@ -37,7 +37,9 @@ TIMED_REGION = (
 
 @define
 class _Arm:
-    """Makes the continuation by one plan and strategy, a text a run; those of the warm-up are forgotten."""
+    """Makes the continuation by one plan and strategy, a text a run, or several that must be alike; those of the
+    warm-up are forgotten.
+    """
 
     loaded: LoadedModel
     runner: Runner
@@ -46,6 +48,7 @@ class _Arm:
     tokens: int
     runs: int = field(default=0, init=False)
     made: list[list[int]] = field(factory=list, init=False)
+    alike: bool = field(default=True, init=False)
     wall_s: list[float] = field(factory=list, init=False)
     cpu_s: list[float] = field(factory=list, init=False)
     worker_s: list[float] = field(factory=list, init=False)
@@ -58,8 +61,9 @@ class _Arm:
             self.runner.cpu_s.clear()
             self.made.clear()
         self.runs += 1
-        self.loaded.model.seek(self.position, self.first)
-        self.loaded.model.read_token()
+        model = self.loaded.model
+        model.seek(self.position, self.first)
+        model.read_token()
         worker, cpu, before = self.runner.worker_cpu(), time.thread_time(), time.perf_counter()
         text = []
         for token in self.runner.stream(self.position, self.tokens):
@@ -70,6 +74,8 @@ class _Arm:
         self.cpu_s.append((time.thread_time() - cpu) / self.tokens)
         self.worker_s.append((self.runner.worker_cpu() - worker) / self.tokens)
         self.made.append(text)
+        others = (model.read_tokens(self.position + 1, self.tokens, k) for k in range(1, model.texts))
+        self.alike = self.alike and all(other == text for other in others)
 
 
 def measure(
@@ -148,6 +154,7 @@ def _model(loaded: LoadedModel, prompt: int, golden: int) -> dict[str, Any]:
         "bytes": model.store.nbytes,
         "dtype": model.store.dtype,
         "kernels": model.plan.kernels,
+        "texts": model.texts,
         "prompt_tokens": prompt,
         "golden_tokens": golden,
     }
@@ -171,6 +178,8 @@ def _reference(
     model.start(prompt)
     for batch in model.batches(len(prompt)):
         model.prefill(batch)
+    for _ in prompt[1:] if model.texts > 1 else ():
+        model.step()
     if known or len(golden) >= tokens:
         return known or list(golden[:tokens])
     made = []
@@ -186,7 +195,7 @@ def _made_up(loaded: LoadedModel, count: int) -> list[int]:
 
 
 def _right(arm: _Arm, expected: list[int]) -> bool:
-    return all(text == expected for text in arm.made)
+    return arm.alike and all(text == expected for text in arm.made)
 
 
 def _row(arm: _Arm, expected: list[int], per_submit: int) -> dict[str, Any]:
@@ -206,7 +215,7 @@ def _row(arm: _Arm, expected: list[int], per_submit: int) -> dict[str, Any]:
         "worker_cpu_us_per_dispatch": [1e6 * seconds / counts.dispatches for seconds in arm.worker_s],
         "host_cpu_us_per_token": [1e6 * seconds for seconds in arm.cpu_s],
         "ms_per_token": [1e3 * seconds for seconds in arm.wall_s],
-        "tokens_per_s": [len(text) / sum(text) for text in _texts(arm)],
+        "tokens_per_s": [arm.loaded.model.texts * len(text) / sum(text) for text in _texts(arm)],
     }
     equal = _right(arm, expected)
     row |= {name: method.summary(values) if equal else None for name, values in figures.items()}

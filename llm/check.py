@@ -122,6 +122,7 @@ def torch_model(config: ModelConfig, weights: RandomWeights) -> tuple[Any, Any]:
         num_hidden_layers=config.layers,
         num_attention_heads=config.heads,
         num_key_value_heads=config.kv_heads,
+        head_dim=config.head_dim,
         max_position_embeddings=config.context,
         rms_norm_eps=config.norm_eps,
         rope_theta=config.rope_theta,

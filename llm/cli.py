@@ -9,24 +9,27 @@ import os
 import sys
 import tempfile
 import time
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import click
 import wgpu
 
 # Before any bind group is made: what a bind group holds is noted when it is created.
 from cmdgraph import CommandGraphError
+from cmdgraph.bench import environment
 from llm import bench as experiment
 from llm import check as checks
 from llm import files, torch_rows, tune
 from llm.assets import ensure_model
 from llm.demo import run_demo
-from llm.device import first_line, open_device
+from llm.device import first_line, kernel_shapes, open_device
 from llm.errors import LLMError
 from llm.generate import Generation
 from llm.loading import DEFAULT_PLAN, load_model, open_source
-from llm.options import Choice, model_options, names, tokens_option
+from llm.options import Choice, batch_option, model_options, names, tokens_option
 from llm.plans import PLANS
 from llm.sampling import Sampling
 from llm.store import WeightStore
@@ -61,6 +64,7 @@ def fetch() -> None:
 @click.option("--top-k", type=int, default=0, show_default=True, help="Draw among so many; 0: among all.")
 @click.option("--top-p", type=float, default=1.0, show_default=True, help="Draw among the fewest that hold this mass.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@batch_option
 @PLAN
 @model_options
 def generate(
@@ -74,30 +78,40 @@ def generate(
     top_k: int,
     top_p: float,
     seed: int,
+    batch: int,
     plan: str,
 ) -> None:
-    """Write on from PROMPT."""
-    loaded = choice.load(plan, Sampling(temperature, top_k, top_p, seed))
+    """Write on from PROMPT; several texts at once draw with as many seeds, from --seed on."""
+    loaded = choice.load(plan, Sampling(temperature, top_k, top_p, seed), batch)
     if loaded.source.remark:
         click.echo(f"{loaded.source.title}: the text means nothing", err=True)
     chat = bool(loaded.tokenizer.chat_template) if chat is None else chat
     ids = loaded.tokenizer.encode(loaded.tokenizer.chat_prompt(prompt) if chat else prompt)
     with runner(loaded.model, strategy, per_submit=steps_per_submit) as run:
         told = _tell_prefill if sys.stderr.isatty() else None
-        generation = Generation(loaded.model, run, ids, tokens, loaded.tokenizer.stop_tokens, told)
+        # A text that stops must not end the others.
+        stops = loaded.tokenizer.stop_tokens if batch == 1 else ()
+        generation = Generation(loaded.model, run, ids, tokens, stops, told)
+        tokens_made = iter(generation)
+        mine = _until(tokens_made, loaded.tokenizer.stop_tokens)
         start = time.perf_counter()
         first = start
         try:
-            for number, piece in enumerate(loaded.tokenizer.stream(generation)):
+            for number, piece in enumerate(loaded.tokenizer.stream(mine)):
                 first = time.perf_counter() if number == 0 else first
                 click.echo(piece, nl=False)
                 sys.stdout.flush()
+            deque(tokens_made, maxlen=0)  # the other texts may be longer
         except KeyboardInterrupt:
             click.echo()  # the error begins a line
             raise
         click.echo()
         seconds = time.perf_counter() - first
-    speed = max(0, generation.steps - 1) / seconds if seconds > 0 else 0.0
+        for text in range(1, batch):
+            made = loaded.model.read_tokens(len(ids), generation.steps, text)
+            click.echo(f"\n--- seed {seed + text} ---")
+            click.echo("".join(loaded.tokenizer.stream(_until(made, loaded.tokenizer.stop_tokens))))
+    speed = batch * max(0, generation.steps - 1) / seconds if seconds > 0 else 0.0
     click.echo(
         f"{len(ids)} tokens of prompt and the first one in {first - start:.2f} s, then {speed:.1f} tokens/s; "
         f"{plan}, {strategy}: {run.dispatches} dispatches, {run.submits} submits a step; "
@@ -113,6 +127,7 @@ def generate(
 @click.option("--prefill", type=click.IntRange(min=0), default=0, help="Time a prompt of so many tokens too.")
 @click.option("--depth", type=click.IntRange(min=0), default=0, help="Begin behind so many made-up tokens.")
 @click.option("--steps-per-submit", type=click.IntRange(1, 64), default=1, show_default=True)
+@batch_option
 @click.option("--torch", "with_torch", is_flag=True, help="Rows of PyTorch on CUDA, eager and by a CUDA graph.")
 @click.option("-o", "--output", type=click.Choice(["md", "json"]), default="md", show_default=True)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -127,13 +142,14 @@ def bench(
     prefill: int,
     depth: int,
     steps_per_submit: int,
+    batch: int,
     with_torch: bool,
     output: str,
     quiet: bool,
 ) -> None:
     """Compare plans and strategies on the model's decode step, with the tokens checked."""
     plans, ways = names(plan, "plan", list(PLANS)), names(strategies, "strategy", STRATEGIES)
-    loaded = choice.load(plans[0])
+    loaded = choice.load(plans[0], texts=batch)
     report = experiment.measure(
         loaded,
         ways,
@@ -203,21 +219,20 @@ def files_command(choice: Choice, rounds: int, folder: Path | None, output: str,
 
 
 @cli.command("tune")
+@click.option("--sweep/--no-sweep", default=True, help="Look for the fastest shapes, or measure those in use only.")
+@click.option("--seconds", type=click.FloatRange(min=0), default=150, show_default=True, help="Sweep no longer.")
+@click.option("-o", "--output", type=click.Choice(["md", "json"]), default="md", show_default=True)
 @model_options
-def tune_command(choice: Choice) -> None:
-    """Find the fastest workgroup shapes on this GPU, by timestamps, and what each kernel takes with them."""
+def tune_command(choice: Choice, sweep: bool, seconds: float, output: str) -> None:
+    """Find the fastest kernel shapes on this GPU, by timestamps, and what each kernel takes with them."""
     source, device = open_source(choice.model, choice.weights), open_device()
     store = WeightStore(device, source.weights, choice.dtype)
-    context = choice.context or 256
-    options: dict[str, Any] = {"max_context": context, "kernels": choice.kernels}
-    best = tune.sweep(device, source.config, store, lambda line: click.echo(line, err=True), **options)
-    click.echo(f"{source.title}, {device.adapter.info['device']}: {best}")
-    for plan in PLANS:
-        model = tune.Model(device, source.config, store, plan, shapes=best, **options)
-        total, kernels = tune.profile(model)
-        click.echo(f"{plan}: {total:.0f} us a step")
-        for each in kernels:
-            click.echo(f"  {each.kernel:24} {each.count:4} x {each.us:7.2f} us = {each.count * each.us:8.1f} us")
+    bed = tune.make_bed(device, source.config, store, max_context=choice.context or 256, kernels=choice.kernels)
+    tell = lambda line: click.echo(line, err=True)  # noqa: E731
+    measured = tune.measure(bed, kernel_shapes(device), sweeping=sweep, seconds=seconds, tell=tell)
+    described = {"experiment": "tune", "environment": environment.describe(device), "model": source.title}
+    report = {**described, "dtype": choice.dtype, **measured}
+    click.echo(json.dumps(report, indent=2) if output == "json" else "\n".join(tune.lines(report)))
 
 
 @cli.command()
@@ -229,6 +244,11 @@ def demo(tokens: int, strategy: str, model: str, plan: str) -> None:
     """Make one text eagerly and by replaying a graph, side by side."""
     if not run_demo(load_model(model, plan=plan), tokens, strategy):
         raise click.ClickException("the two texts differ")
+
+
+def _until(tokens: Iterable[int], stops: Collection[int]) -> Iterator[int]:
+    """The tokens before the first that stops."""
+    return takewhile(lambda token: token not in stops, tokens)
 
 
 def _tell_prefill(done: int, total: int) -> None:

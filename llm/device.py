@@ -13,7 +13,8 @@ from llm.plans.shapes import Shapes, shapes_for
 WANTED_LIMITS = ("max-storage-buffer-binding-size", "max-buffer-size")
 # What subgroups are called by wgpu-native and by Dawn.
 SUBGROUP_FEATURES = ("subgroup", "subgroups")
-WANTED_FEATURES = (*SUBGROUP_FEATURES, "timestamp-query")
+HALF_FEATURE = "shader-f16"
+WANTED_FEATURES = (*SUBGROUP_FEATURES, HALF_FEATURE, "timestamp-query")
 
 # OpenGL, which wgpu falls back to, is no basis for compute work.
 BACKENDS = ("Vulkan", "Metal", "D3D12")
@@ -97,6 +98,11 @@ def subgroup_size(device: Any) -> int:
 def subgroup_directive(device: Any) -> str:
     """What WGSL with subgroups begins with: Dawn wants an `enable`, wgpu-native has no such extension."""
     return "enable subgroups;\n" if "subgroups" in device.features else ""
+
+
+def half_directive(device: Any) -> str:
+    """What WGSL with f16 begins with; empty where the device does not have that type."""
+    return "enable f16;\n" if HALF_FEATURE in device.features else ""
 
 
 def kernel_shapes(device: Any) -> Shapes:

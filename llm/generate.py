@@ -11,6 +11,9 @@ from llm.model import Model
 class Steps(Protocol):
     """What runs a model: batches of the prompt, then a stream of tokens that follow a position."""
 
+    @property
+    def step(self) -> Callable[[], object]: ...
+
     def prefill(self, tokens: int, /) -> object: ...
 
     def stream(self, position: int, count: int) -> Iterator[int]: ...
@@ -52,8 +55,10 @@ class Generation:
         self.stop_reason = "length" if self.max_tokens <= room else "context full"
 
     def fill_cache(self) -> None:
-        """Run the prompt, but for its last token, in batches."""
+        """Run the prompt, but for its last token, in batches; several texts by steps."""
         total, done = len(self.prompt) - 1, 0
+        for _ in range(total if self.model.texts > 1 else 0):
+            self.runner.step()
         for batch in self.model.batches(len(self.prompt)):
             self.runner.prefill(batch)
             done = min(total, done + batch)

@@ -86,11 +86,11 @@ class GGUFFile:
         return values
 
     def blocks(self, name: str) -> Blocks:
-        """The matrix `name` of the format Q4_0, Q4_1 or Q8_0 as it is. Raises as `tensor` does."""
+        """The matrix `name` of a quantised format as it is. Raises as `tensor` does."""
         info = self._info(name)
         with np.errstate(over="ignore"):
             blocks = unpack_blocks(self._raw(info), info.block_format, info.shape[0])
-        if not np.isfinite(blocks.scales).all() or (blocks.minima is not None and not np.isfinite(blocks.minima).all()):
+        if not blocks.is_finite():
             raise self._not_finite(name)
         return blocks
 

@@ -74,7 +74,9 @@ class LoadedModel:
             max_context=model.max_context,
             kernels=model.target.kernels,
             sampling=model.sampling,
+            texts=model.texts,
             shapes=model.target.shapes,
+            pipelines=model.runtime.pipelines,
         )
         return LoadedModel(self.source, other)
 
@@ -101,6 +103,7 @@ def load_model(
     max_context: int | None = None,
     kernels: KernelSet | None = None,
     sampling: Sampling = GREEDY,
+    texts: int = 1,
     device: Any = None,
 ) -> LoadedModel:
     """The model `spec` names on the GPU; see `open_source`, `llm.store` for dtypes and `llm.model` for the others."""
@@ -116,6 +119,7 @@ def load_model(
         max_context=max_context,
         kernels=kernels,
         sampling=sampling,
+        texts=texts,
         progress=progress,
     )
     return LoadedModel(source, model)

@@ -12,18 +12,19 @@ import numpy as np
 import wgpu
 
 from llm.config import ModelConfig
-from llm.device import kernel_shapes, kernels_for, subgroup_size
+from llm.device import HALF_FEATURE, kernel_shapes, kernels_for, subgroup_size
 from llm.errors import ContextError, UsageError
 from llm.plans import KernelSet, Plan, Target, make_plan
+from llm.plans.plan import padded
 from llm.plans.prefill import prefill
 from llm.plans.shapes import Shapes
 from llm.rope import rotary_table
-from llm.runtime import STORAGE, Prepared, Runtime
+from llm.runtime import STORAGE, Pipelines, Prepared, Runtime
 from llm.sampling import GREEDY, Sampling
 from llm.store import Progress, WeightStore, binding_limit, upload
 
 U32 = 4
-# position, prompt_length, token, stopped; the generator's state follows.
+# Of a text: position, prompt_length, token, stopped; the generator's state follows.
 STATE_BYTES = 32
 STATE_TOKEN_OFFSET = 2 * U32
 STATE_RANDOM_OFFSET = 4 * U32
@@ -42,7 +43,9 @@ class Model:
 
     `weights` maps the names of llm.weights to float32 arrays, or is a store of them on the GPU that several models
     share. `plan` names a dispatch plan, `kernels` a kernel set (by default the one for the adapter), `max_context` the
-    positions of the cache. `progress(done, total)` is called as weights are uploaded.
+    positions of the cache, `texts` how many texts a step carries on, each at a position of its own. `pipelines` are
+    those of another model on the device, to be used again.
+    `progress(done, total)` is called as weights are uploaded.
 
     Raises DeviceError where a buffer is larger than the device allows, ContextError where `max_context` is
     not between 1 and the model's context, UsageError for an unknown plan or kernels that the device cannot run.
@@ -58,54 +61,69 @@ class Model:
         max_context: int | None = None,
         kernels: KernelSet | None = None,
         sampling: Sampling = GREEDY,
+        texts: int = 1,
         shapes: Shapes | None = None,
+        pipelines: Pipelines | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.device = device
         self.config = config
         self.max_context = _context(config, max_context)
         self.sampling = sampling
+        self.texts = texts
         self.store = weights if isinstance(weights, WeightStore) else WeightStore(device, weights)
-        kernels = kernels or kernels_for(device)
+        kernels, shapes = kernels or kernels_for(device), shapes or kernel_shapes(device)
         self.target = Target(
             kernels=kernels,
             capacity=self.max_context,
             formats=self.store.formats,
             binding_limit=binding_limit(device),
             subgroup=_subgroup(device) if kernels == "gpu-subgroups" else 0,
-            shapes=shapes or kernel_shapes(device),
+            half=shapes.half and HALF_FEATURE in device.features,
+            shapes=shapes,
             sampled=not sampling.greedy,
+            texts=texts,
         )
         self.plan = make_plan(plan, config, self.target)
-        self.runtime = Runtime(device)
+        self.runtime = Runtime(device, pipelines)
         self._make_buffers(progress)
         self.dispatches = self.runtime.prepare(self.plan.ops)
         self._prefills: dict[int, list[Prepared]] = {}
 
     def start(self, prompt: Sequence[int], stops: Collection[int] = ()) -> None:
-        """Begin a new text: upload the prompt's token ids and return to the first position. A token of `stops` that the
-        model chooses stops the text: it is noted, and later steps change nothing.
+        """Begin a new text, all of them with this prompt: upload its token ids and return to the first position. A
+        token of `stops` that the model chooses stops the text: it is noted, and later steps change nothing.
 
         Raises ContextError where the prompt is empty, longer than the context, or holds an id outside the
         vocabulary, UsageError for too many stops.
         """
-        self._check_prompt(prompt)
+        self.start_all([prompt] * self.texts, stops)
+
+    def start_all(self, prompts: Sequence[Sequence[int]], stops: Collection[int] = ()) -> None:
+        """Begin as many new texts as the model makes, a prompt each; see `start`. Text k draws with the k-th seed."""
+        if len(prompts) != self.texts:
+            raise UsageError(f"{len(prompts)} prompts for {self.texts} texts; give one each")
+        for prompt in prompts:
+            self._check_prompt(prompt)
         if len(stops) > MOST_STOPS:
             raise UsageError(f"{len(stops)} stop tokens; at most {MOST_STOPS} are supported")
         self._write("stops", 0, [len(stops), *sorted(stops)])
-        self._write("prompt", 0, prompt)
-        self._write("state", STATE_RANDOM_OFFSET, [self.sampling.seed])
-        self._write("state", 0, [0, len(prompt), prompt[0], 0])
+        for text, prompt in enumerate(prompts):
+            self._write("prompt", text * self.max_context * U32, prompt)
+            state, seed = text * STATE_BYTES, (self.sampling.seed + text) % (1 << 32)
+            self._write("state", state + STATE_RANDOM_OFFSET, [seed])
+            self._write("state", state, [0, len(prompt), prompt[0], 0])
 
     def seek(self, position: int, token: int) -> None:
-        """Go to `position` with `token` there, behind any prompt. The positions before it keep what the cache
-        holds.
+        """Go to `position` with `token` there, behind any prompt, in all texts. The positions before it keep what the
+        cache holds.
 
         Raises ContextError where the position is outside the context.
         """
         if not 0 <= position < self.max_context:
             raise ContextError(f"position {position} is outside the context of {self.max_context}")
-        self._write("state", 0, [position, 0, token, 0])
+        for text in range(self.texts):
+            self._write("state", text * STATE_BYTES, [position, 0, token, 0])
 
     def step(self) -> None:
         """Run the decoder on the token at the present position and move to the next one. Does not wait."""
@@ -130,8 +148,10 @@ class Model:
         return plan
 
     def batches(self, prompt: int) -> list[int]:
-        """The prefills for a prompt of `prompt` tokens: whole batches, the last one as small as holds the rest."""
-        rest, batches = prompt - 1, []
+        """The prefills for a prompt of `prompt` tokens: whole batches, the last one as small as holds the rest. None
+        with several texts, whose steps go through their prompts.
+        """
+        rest, batches = (prompt - 1 if self.texts == 1 else 0), list[int]()
         while rest > 0:
             whole = [tokens for tokens in PREFILL_TOKENS if tokens <= rest]
             covering = [tokens for tokens in PREFILL_TOKENS if tokens >= rest]
@@ -142,22 +162,24 @@ class Model:
         return batches
 
     def read_token(self) -> int:
-        """Wait for the steps so far; the token at the position they reached: the prompt's own, or the one
-        chosen.
+        """Wait for the steps so far; the token at the position they reached, of the first text: the prompt's own, or
+        the one chosen.
         """
         return int(self._read("state", np.uint32, STATE_TOKEN_OFFSET, U32)[0])
 
-    def read_tokens(self, first: int, count: int) -> list[int]:
-        """Wait for the steps so far; the tokens that steps have put at positions `first` on (from 1 on)."""
-        return [int(token) for token in self._read("tokens", np.uint32, first * U32, count * U32)]
+    def read_tokens(self, first: int, count: int, text: int = 0) -> list[int]:
+        """Wait for the steps so far; the tokens that steps have put at positions `first` on (from 1 on) of a text."""
+        start = text * (self.max_context + 1) + first
+        return [int(token) for token in self._read("tokens", np.uint32, start * U32, count * U32)]
 
-    def read_logits(self) -> np.ndarray:
-        """Wait for the steps so far; the logits of the last one, (vocab,) float32."""
-        return self._read("logits", np.float32, 0, self.config.vocab * 4)
+    def read_logits(self, text: int = 0) -> np.ndarray:
+        """Wait for the steps so far; the logits of the last one for a text, (vocab,) float32."""
+        vocab = self.config.vocab
+        return self._read("logits", np.float32, text * padded(vocab) * 4, vocab * 4)
 
     @property
     def tokens_buffer(self) -> Any:
-        """The u32 token at each position, COPY_SRC."""
+        """The u32 token at each position of the first text, then of the others, COPY_SRC."""
         return self.runtime.buffers["tokens"]
 
     def _read(self, name: str, dtype: type[np.generic], offset: int, size: int) -> np.ndarray:
@@ -181,9 +203,10 @@ class Model:
     def _make_buffers(self, progress: Progress | None) -> None:
         runtime = self.runtime
         runtime.make_buffers(self.plan.scratch)
-        words = {"prompt": self.max_context, "stops": 1 + MOST_STOPS}
+        words = {"prompt": self.texts * self.max_context, "stops": 1 + MOST_STOPS}
         runtime.make_buffers({name: count * U32 for name, count in words.items()}, _WRITABLE)
-        runtime.make_buffers({"state": STATE_BYTES, "tokens": (self.max_context + 1) * U32}, _WRITABLE)
+        states, tokens = self.texts * STATE_BYTES, self.texts * (self.max_context + 1) * U32
+        runtime.make_buffers({"state": states, "tokens": tokens}, _WRITABLE)
         runtime.buffers["rotary.table"] = upload(
             self.device, "rotary.table", rotary_table(self.config, self.max_context)
         )

@@ -24,8 +24,8 @@ class Choice:
     kernels: KernelSet | None
     context: int | None
 
-    def load(self, plan: str, sampling: Sampling = GREEDY) -> LoadedModel:
-        """The model on the GPU."""
+    def load(self, plan: str, sampling: Sampling = GREEDY, texts: int = 1) -> LoadedModel:
+        """The model on the GPU, for so many texts at once."""
         return load_model(
             self.model,
             weights=self.weights,
@@ -34,6 +34,7 @@ class Choice:
             max_context=self.context,
             kernels=self.kernels,
             sampling=sampling,
+            texts=texts,
         )
 
 
@@ -82,6 +83,11 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def tokens_option(default: int) -> Any:
     """How many tokens a command makes."""
     return click.option("--tokens", type=click.IntRange(min=1), default=default, show_default=True)
+
+
+batch_option = click.option(
+    "--batch", type=click.IntRange(1, 256), default=1, show_default=True, help="Texts at once; with the plan fused."
+)
 
 
 def names(text: str, what: str, known: Sequence[str]) -> list[str]:

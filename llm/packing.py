@@ -5,21 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from llm.blocks import BLOCK, Blocks
+from llm.blocks import Blocks
 from llm.errors import UnsupportedModelError
-from llm.plans.plan import Stored, padded
+from llm.plans.plan import BLOCKS, Stored, padded
 
 
 def pack(stored: Stored, weights: Mapping[str, Any]) -> np.ndarray:
     """The bytes of the buffer that `stored` describes, uint8.
 
-    `weights` gives float32 arrays; for the formats q4 and q8 it must also have a method `blocks(name)`. Raises
+    `weights` gives float32 arrays; for quantised formats it must also have a method `blocks(name)`. Raises
     UnsupportedModelError where a value does not fit f16.
     """
     if stored.layout == "vector":
         values = np.concatenate([np.asarray(weights[name], np.float32) for name in stored.sources])
         return _bytes(values)
-    if stored.format in ("q4", "q8"):
+    if stored.format in BLOCKS:
         return _bytes(
             np.concatenate(_packed_blocks(stored, weights)) if stored.layout == "rows" else _columns(stored, weights)
         )
@@ -61,15 +61,22 @@ def _packed_blocks(stored: Stored, weights: Any) -> list[np.ndarray]:
 
 def _words(blocks: Blocks) -> np.ndarray:
     rows, count = blocks.scales.shape
-    bits = 8 if blocks.minima is None else 4
-    words = np.zeros((rows, count, 1 + BLOCK * bits // 32), np.uint32)
-    words[:, :, 0] = blocks.scales.view(np.uint16)
+    heads = blocks.scales.view(np.uint16).astype(np.uint32)
     if blocks.minima is not None:
-        words[:, :, 0] |= blocks.minima.view(np.uint16).astype(np.uint32) << 16
-    numbers = blocks.numbers.view(np.uint8).reshape(rows, count, -1, 32 // bits)
-    for k in range(32 // bits):
-        words[:, :, 1:] |= numbers[..., k].astype(np.uint32) << (bits * k)
-    return words
+        heads |= blocks.minima.view(np.uint16).astype(np.uint32) << 16
+    bits = 4 if blocks.minima is not None or blocks.part_scales is not None else 8
+    bytes_of_parts = [parts for parts in (blocks.part_scales, blocks.part_minima) if parts is not None]
+    numbers = blocks.numbers.view(np.uint8)
+    words = [heads, *[_packed(parts, 8) for parts in bytes_of_parts], _packed(numbers & (2**bits - 1), bits)]
+    if bits == 4 and blocks.minima is None:
+        words.append(_packed(numbers >> 4, 2))
+    return np.concatenate([part.reshape(rows, count, -1) for part in words], axis=2)
+
+
+def _packed(numbers: np.ndarray, bits: int) -> np.ndarray:
+    """uint32 of numbers of so many bits each, the first in the lowest bits."""
+    several = numbers.view(np.uint8).reshape(len(numbers), -1, 32 // bits).astype(np.uint32)
+    return np.bitwise_or.reduce(several << (bits * np.arange(32 // bits, dtype=np.uint32)), axis=2)
 
 
 def _columns(stored: Stored, weights: Any) -> np.ndarray:

@@ -35,6 +35,8 @@ def _speed(report: dict[str, Any]) -> str:
         test = f"pp{prefill['tokens']}"
         rows.append([*common, "prefill", prefill["strategy"], test, _speed_of(prefill), prefill["dispatches"], "-"])
     test = f"tg{report['method'].get('tokens', report['method']['rounds'])}"
+    if (texts := model.get("texts", 1)) > 1:
+        test += f" x {texts}"
     rows += [
         [*common, row["plan"], row["strategy"], test, _speed_of(row), row["dispatches_total"], row["submits"]]
         for row in report["rows"]

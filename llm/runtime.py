@@ -6,8 +6,9 @@ from typing import Any
 import wgpu
 from attrs import frozen
 
-from llm.device import subgroup_directive
+from llm.device import half_directive, subgroup_directive
 from llm.plans import Op
+from llm.plans.barriers import written_bindings
 from llm.shaders import shader_source
 from llm.store import check_size
 
@@ -24,13 +25,12 @@ class Prepared:
 
 
 class Runtime:
-    """A device with the buffers and pipelines of a model. `buffers` may be added to."""
+    """A device with the buffers of a model. `buffers` may be added to, `pipelines` may be those of other models."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: Any, pipelines: "Pipelines | None" = None) -> None:
         self.device = device
         self.buffers: dict[str, Any] = {}
-        self._modules: dict[tuple[str, tuple[str, ...]], Any] = {}
-        self._pipelines: dict[tuple[str, tuple[str, ...], tuple[tuple[str, float], ...]], Any] = {}
+        self.pipelines = pipelines or Pipelines(device)
 
     def make_buffers(self, sizes: Mapping[str, int], usage: int = STORAGE) -> None:
         """Buffers of zeros, for the names that have none yet. Raises DeviceError where one is too large."""
@@ -42,7 +42,7 @@ class Runtime:
 
     def prepare(self, ops: Iterable[Op]) -> list[Prepared]:
         """The ops as dispatches on the buffers that they name."""
-        return [Prepared(op, pipeline := self._pipeline(op), self._bind_group(op, pipeline)) for op in ops]
+        return [self._prepared(op, *self.pipelines.of(op)) for op in ops]
 
     def run(self, dispatches: Sequence[Prepared]) -> None:
         """An encoder, a compute pass and a submit for each dispatch. Does not wait."""
@@ -56,24 +56,49 @@ class Runtime:
             compute_pass.end()
             device.queue.submit([encoder.finish()])
 
-    def _bind_group(self, op: Op, pipeline: Any) -> Any:
+    def _prepared(self, op: Op, pipeline: Any, layout: Any) -> Prepared:
         entries = [
-            {"binding": binding, "resource": {"buffer": self.buffers[name]}} for binding, name in enumerate(op.buffers)
+            {"binding": binding, "resource": {"buffer": self.buffers[name]}}
+            for binding, name in enumerate((*op.buffers, *op.early))
         ]
-        return self.device.create_bind_group(label=op.name, layout=pipeline.get_bind_group_layout(0), entries=entries)
+        return Prepared(op, pipeline, self.device.create_bind_group(label=op.name, layout=layout, entries=entries))
 
-    def _pipeline(self, op: Op) -> Any:
-        """One pipeline for all ops that run the same kernel with the same constants."""
-        key = (op.kernel, op.parts, op.constants)
-        if key not in self._pipelines:
+
+class Pipelines:
+    """The compiled kernels of a device: one pipeline for all ops that run the same kernel with the same constants."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self._modules: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self._made: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+
+    def of(self, op: Op) -> tuple[Any, Any]:
+        """The op's pipeline and the layout of its bind group."""
+        key = (op.kernel, op.parts, op.constants, len(op.early))
+        if key not in self._made:
             compute = {"module": self._module(op), "entry_point": "main", "constants": dict(op.constants)}
-            self._pipelines[key] = self.device.create_compute_pipeline(label=op.kernel, layout="auto", compute=compute)
-        return self._pipelines[key]
+            layout = self._layout(op) if op.early else None
+            whole = self.device.create_pipeline_layout(bind_group_layouts=[layout]) if op.early else "auto"
+            pipeline = self.device.create_compute_pipeline(label=op.kernel, layout=whole, compute=compute)
+            self._made[key] = (pipeline, layout or pipeline.get_bind_group_layout(0))
+        return self._made[key]
+
+    def _layout(self, op: Op) -> Any:
+        """A layout with room for buffers that the kernel does not know."""
+        written, count = written_bindings(op), len(op.buffers) + len(op.early)
+        kinds = ["storage" if binding in written else "read-only-storage" for binding in range(count)]
+        entries = [
+            {"binding": binding, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": {"type": kind}}
+            for binding, kind in enumerate(kinds)
+        ]
+        return self.device.create_bind_group_layout(label=op.kernel, entries=entries)
 
     def _module(self, op: Op) -> Any:
         key = (op.kernel, op.parts)
         if key not in self._modules:
-            directive = subgroup_directive(self.device) if "reduce_subgroups" in op.parts else ""
-            code = shader_source(op.kernel, op.parts, directive)
+            directives = subgroup_directive(self.device) if "reduce_subgroups" in op.parts else ""
+            if any(part.endswith("_half") for part in op.parts):
+                directives += half_directive(self.device)
+            code = shader_source(op.kernel, op.parts, directives)
             self._modules[key] = self.device.create_shader_module(label=op.kernel, code=code)
         return self._modules[key]

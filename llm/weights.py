@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from llm.blocks import BLOCK, Blocks
+from llm.blocks import Blocks
 from llm.config import ModelConfig
 from llm.errors import UnsupportedModelError
 from llm.gguf_file import GGUFFile
-from llm.plans.plan import Format
+from llm.plans.plan import BLOCKS, Format
 from llm.tensors import expected_shapes
 
 _LAYER_TENSORS = {
@@ -30,7 +30,7 @@ _LAYER_TENSORS = {
     "attn.k.bias": "attn_k.bias",
     "attn.v.bias": "attn_v.bias",
 }
-_KEPT: dict[str, Format] = {"Q4_0": "q4", "Q4_1": "q4", "Q8_0": "q8"}
+_KEPT: dict[str, Format] = {"Q4_0": "q4", "Q4_1": "q4", "Q8_0": "q8", "Q4_K": "q4k", "Q6_K": "q6k"}
 _OUTER_TENSORS = {
     "embedding": "token_embd.weight",
     "final_norm": "output_norm.weight",
@@ -68,15 +68,10 @@ class GGUFWeights(Mapping[str, np.ndarray]):
         return self._in_halves(name, self._file.tensor(gguf_name(name)))
 
     def blocks(self, name: str) -> Blocks:
-        """The matrix `name` as its file has it, for one that `kept_formats` calls q4 or q8. Raises GGUFError where a
+        """The matrix `name` as its file has it, for one that `kept_formats` keeps. Raises GGUFError where a
         scale is not finite.
         """
-        blocks = self._file.blocks(gguf_name(name))
-        return Blocks(
-            numbers=self._in_halves(name, blocks.numbers),
-            scales=self._in_halves(name, blocks.scales),
-            minima=None if blocks.minima is None else self._in_halves(name, blocks.minima),
-        )
+        return self._file.blocks(gguf_name(name)).changed(lambda values: self._in_halves(name, values))
 
     def kept_formats(self) -> dict[str, Format]:
         """For each matrix the format that keeps it as it is, or the smallest one that can hold it."""
@@ -84,7 +79,7 @@ class GGUFWeights(Mapping[str, np.ndarray]):
 
     def _kept_format(self, name: str) -> Format:
         kind = self._file.tensors[gguf_name(name)].block_format.name
-        if self._shapes[name][1] % BLOCK == 0 and kind in _KEPT:
+        if kind in _KEPT and self._shapes[name][1] % BLOCKS[_KEPT[kind]][0] == 0:
             return _KEPT[kind]
         return "f32" if kind in ("F32", "BF16") else "f16"
 

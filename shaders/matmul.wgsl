@@ -1,11 +1,13 @@
 // y = x W^T + bias, or added to y where ADD is 1, for GPUs: a workgroup does a tile of 64 rows of W for 32 rows of x and
 // keeps 32 columns of both in its memory at a time; an invocation does 4 by 2 of them.
 // W: (ROWS, COLUMNS), row after row; x: (TOKENS, COLUMNS) floats, COLUMNS a multiple of 4; bias: ROWS floats; y: (TOKENS,
-// ROWS) floats. 256 invocations; workgroups (rows / 64, tokens / 32).
+// OUT_WIDTH) floats, written from START on. 256 invocations; workgroups (rows / 64, tokens / 32).
 
 override ROWS: u32;
 override TOKENS: u32;
 override ADD: u32 = 0u;
+override OUT_WIDTH: u32 = ROWS;
+override START: u32 = 0u;
 
 const TILE_ROWS = 64u;
 const TILE_TOKENS = 32u;
@@ -61,7 +63,7 @@ fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) group: v
         for (var j = 0u; j < 4u; j++) {
             let row = first_row + r + j * 16u;
             if (token < TOKENS && row < ROWS) {
-                let at = token * ROWS + row;
+                let at = token * OUT_WIDTH + START + row;
                 if (ADD == 1u) { y[at] += sums[j]; } else { y[at] = sums[j] + bias[row]; }
             }
         }

@@ -1,17 +1,19 @@
 // y = x W^T + bias, or added to y where ADD is 1, for CPU adapters: an invocation does 4 neighbouring rows of W, a quad, for
 // 8 rows of x, so that each weight is read once for the 8.
-// W: (COLUMNS, STRIDE), column after column; x: (TOKENS, COLUMNS) floats; bias: STRIDE floats; y: (TOKENS, STRIDE) floats.
-// TOKENS is a multiple of 8. Workgroups (quads / 16, TOKENS / 8).
+// W: (COLUMNS, STRIDE), column after column; x: (TOKENS, COLUMNS) floats; bias: STRIDE floats; y: (TOKENS, OUT_WIDTH) floats, written
+// from START on. x has rows up to a multiple of 8. Workgroups (quads / 16, TOKENS / 8).
 
 override TOKENS: u32;
 override ADD: u32 = 0u;
+override OUT_WIDTH: u32 = STRIDE;
+override START: u32 = 0u;
 
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
 
 fn put(token: u32, quad: u32, sum: vec4<f32>) {
-    let at = token * (STRIDE / 4u) + quad;
+    let at = token * (OUT_WIDTH / 4u) + START / 4u + quad;
     if (token >= TOKENS) { return; }
     if (ADD == 1u) { y[at] += sum; } else { y[at] = sum + bias[quad]; }
 }

@@ -1,5 +1,5 @@
-// y = W x, for GPUs: rows FIRST to FIRST + ROWS of W, written from START on, LANES invocations a row.
-// W: (.., COLUMNS), row after row; x: COLUMNS floats; y: floats. The workgroups may form a grid of two dimensions.
+// y = W x, for GPUs: rows FIRST to FIRST + ROWS of W, written from START on, LANES invocations TEAM_ROWS rows.
+// W: (.., COLUMNS), row after row; x: COLUMNS floats; y: floats.
 
 override ROWS: u32;
 override FIRST: u32 = 0u;
@@ -8,10 +8,12 @@ override START: u32 = 0u;
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;
 
+fn offset_of(row: u32) -> f32 { return 0.0; }
+
+fn put(row: u32, value: f32) { y[START + row] = value; }
+
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) group: vec3<u32>,
         @builtin(num_workgroups) groups: vec3<u32>) {
-    let row = (group.y * groups.x + group.x) * (WORKGROUP / LANES) + i / LANES;
-    let sum = sum_lanes1(product(FIRST + min(row, ROWS - 1u), i % LANES), i);
-    if (i % LANES == 0u && row < ROWS) { y[START + row] = sum; }
+    multiply(team_of(group, groups, i), FIRST, ROWS, i);
 }

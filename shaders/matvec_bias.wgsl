@@ -1,4 +1,4 @@
-// y = W x + bias, for GPUs: rows FIRST to FIRST + ROWS of W and bias, LANES invocations a row.
+// y = W x + bias, for GPUs: rows FIRST to FIRST + ROWS of W and bias, LANES invocations TEAM_ROWS rows.
 // W: (.., COLUMNS), row after row; x: COLUMNS floats; bias: as many floats as W has rows; y: ROWS floats.
 
 override ROWS: u32;
@@ -8,10 +8,12 @@ override FIRST: u32 = 0u;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 
+fn offset_of(row: u32) -> f32 { return bias[FIRST + row]; }
+
+fn put(row: u32, value: f32) { y[row] = value; }
+
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) group: vec3<u32>,
         @builtin(num_workgroups) groups: vec3<u32>) {
-    let row = (group.y * groups.x + group.x) * (WORKGROUP / LANES) + i / LANES;
-    let sum = sum_lanes1(product(FIRST + min(row, ROWS - 1u), i % LANES), i);
-    if (i % LANES == 0u && row < ROWS) { y[row] = sum + bias[FIRST + row]; }
+    multiply(team_of(group, groups, i), FIRST, ROWS, i);
 }

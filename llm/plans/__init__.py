@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from llm.config import ModelConfig
 from llm.errors import UsageError
+from llm.plans.batched import batched
 from llm.plans.fused import fused
 from llm.plans.paper import paper
 from llm.plans.plan import KERNEL_SETS, Format, KernelSet, Op, Plan, Stored
@@ -19,4 +20,8 @@ def make_plan(name: str, config: ModelConfig, target: Target) -> Plan:
     """The plan called `name`. Raises UsageError where there is none."""
     if name not in PLANS:
         raise UsageError(f"no plan '{name}'; there are: {', '.join(PLANS)}")
-    return PLANS[name](config, target)
+    if target.texts == 1:
+        return PLANS[name](config, target)
+    if name != "fused":
+        raise UsageError(f"several texts at once go with the plan 'fused', not with '{name}'")
+    return batched(config, target)

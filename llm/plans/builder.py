@@ -19,7 +19,13 @@ Constants = Mapping[str, float]
 
 
 class Builder:
-    """The base of all plans. Ops that return a name return that of the buffer they wrote."""
+    """The base of all plans. Ops that return a name return that of the buffer they wrote.
+
+    `layers_share`: the layers use the same scratch buffers one after another. Who writes a buffer again has to wait
+    until it has been read, which costs as much as a small kernel.
+    """
+
+    layers_share = True
 
     def __init__(self, name: str, config: ModelConfig, target: Target) -> None:
         self.name = name
@@ -99,7 +105,8 @@ class Builder:
         constants: dict[str, float] = {"COLUMNS": stored.columns}
         if self.cpu:
             constants["STRIDE"] = padded(stored.rows)
-        return (layout, f"{layout}_{stored.format}"), constants
+        half = "_half" if stored.format == "f16" and self.target.half else ""
+        return (layout, f"{layout}_{stored.format}{half}"), constants
 
     def rows_op(
         self,
@@ -115,9 +122,24 @@ class Builder:
         """A kernel for GPUs on the matrix `buffers[0]`, `teams` groups of `shape.lanes` invocations in all."""
         reduce_parts, reduce_constants = self.reduced(shape)
         parts, sizes = self.of_matrix(buffers[0])
-        workgroups = workgroup_grid(math.ceil(teams / (shape.workgroup // shape.lanes)))
+        workgroups = workgroup_grid(math.ceil(teams / shape.teams))
         merged = {**sizes, **reduce_constants, **constants}
         self.add_op(op, category, kernel, merged, buffers, workgroups, (*parts, *multiply, *reduce_parts))
+
+    def matvec_op(
+        self,
+        op: str,
+        category: str,
+        kernel: str,
+        buffers: tuple[str, ...],
+        rows: int,
+        shape: Shape,
+        constants: Constants,
+    ) -> None:
+        """A kernel for GPUs that multiplies `rows` rows of the matrix `buffers[0]`, `shape.rows` a team."""
+        constants = {**constants, "TEAM_ROWS": shape.rows}
+        teams = math.ceil(rows / shape.rows)
+        self.rows_op(op, category, kernel, buffers, teams, shape, constants, ("products", "team_rows"))
 
     def quads_op(
         self, op: str, category: str, kernel: str, buffers: tuple[str, ...], rows: int, constants: Constants
@@ -136,10 +158,11 @@ class Builder:
         inputs: tuple[str, ...],
         *,
         size: int = FLOAT,
+        early: tuple[str, ...] = (),
         **constants: float,
     ) -> str:
         """One invocation an element of `size` bytes of the output."""
-        return self.op(op, category, kernel, inputs, n * size, elements(n)[0], N=n, **constants)
+        return self.op(op, category, kernel, inputs, n * size, elements(n)[0], early=early, N=n, **constants)
 
     def op(
         self,
@@ -149,16 +172,18 @@ class Builder:
         inputs: tuple[str, ...],
         size: int,
         workgroups: int,
+        *,
+        early: tuple[str, ...] = (),
         **constants: float,
     ) -> str:
         """An op without parts that writes a scratch buffer of `size` bytes."""
         out = self.room(op, size)
-        self.add_op(op, category, kernel, constants, (*inputs, out), workgroup_grid(workgroups))
+        self.add_op(op, category, kernel, constants, (*inputs, out), workgroup_grid(workgroups), early=early)
         return out
 
     def room(self, op: str, size: int) -> str:
-        """A scratch buffer of at least `size` bytes, named after what the layers have in common."""
-        out = self.prefix + shared_name(op)
+        """A scratch buffer of at least `size` bytes, named after what the layers have in common where they share it."""
+        out = self.prefix + (shared_name(op) if self.layers_share else own_name(op))
         self.scratch[out] = max(padded(size, CHUNK_BYTES), self.scratch.get(out, 0))
         return out
 
@@ -171,9 +196,10 @@ class Builder:
         buffers: tuple[str, ...],
         workgroups: tuple[int, int, int],
         parts: tuple[str, ...] = (),
+        early: tuple[str, ...] = (),
     ) -> None:
         """Any op."""
-        self.ops.append(Op(name, category, kernel, parts, tuple(constants.items()), buffers, workgroups))
+        self.ops.append(Op(name, category, kernel, parts, tuple(constants.items()), buffers, workgroups, early))
 
 
 def elements(count: int) -> tuple[int, int, int]:
@@ -184,3 +210,8 @@ def elements(count: int) -> tuple[int, int, int]:
 def shared_name(op: str) -> str:
     """`layer.3.attn.q` -> `attn.q`: the layers run one after another and share their scratch buffers."""
     return op.split(".", 2)[2] if op.startswith("layer.") else op
+
+
+def own_name(op: str) -> str:
+    """`layer.3.attn.q` -> `layer.3.attn.q.out`: a name that no weight has."""
+    return f"{op}.out" if op.startswith("layer.") else op

@@ -21,20 +21,20 @@ class PlanBuilder(Builder):
     def pow(self, op: str, x: str, n: int) -> str:
         return self.elementwise(op, "pow", "pow", n, (x,))
 
-    def add(self, op: str, a: str, b: str, n: int) -> str:
-        return self.elementwise(op, "add", "add", n, (a, b))
+    def add(self, op: str, a: str, b: str, n: int, early: tuple[str, ...] = ()) -> str:
+        return self.elementwise(op, "add", "add", n, (a, b), early=early)
 
     def silu(self, op: str, x: str, n: int) -> str:
         return self.elementwise(op, "silu", "silu", n, (x,))
 
-    def mul(self, op: str, a: str, b: str, n: int, period: int | None = None) -> str:
-        return self.elementwise(op, "mul", "mul", n, (a, b), PERIOD=n if period is None else period)
+    def mul(self, op: str, a: str, b: str, n: int, period: int | None = None, early: tuple[str, ...] = ()) -> str:
+        return self.elementwise(op, "mul", "mul", n, (a, b), early=early, PERIOD=n if period is None else period)
 
     def neg(self, op: str, x: str, n: int) -> str:
         return self.elementwise(op, "neg", "neg", n // 2, (x,), HEAD_DIM=self.config.head_dim)
 
-    def cat(self, op: str, negated: str, x: str, n: int) -> str:
-        return self.elementwise(op, "cat", "cat", n, (negated, x), HEAD_DIM=self.config.head_dim)
+    def cat(self, op: str, negated: str, x: str, n: int, early: tuple[str, ...] = ()) -> str:
+        return self.elementwise(op, "cat", "cat", n, (negated, x), early=early, HEAD_DIM=self.config.head_dim)
 
     def add_eps(self, op: str, x: str) -> str:
         return self.op(op, "add", "add_eps", (x,), FLOAT, 1, EPS=self.config.norm_eps)
@@ -55,8 +55,8 @@ class PlanBuilder(Builder):
         return self.elementwise(op, "mul", "rotary_mul", self.config.head_dim, (angles,), PART=part)
 
     def cache(self, name: str) -> str:
-        """Room for the keys or values of all positions."""
-        return self.room_named(name, self.capacity * self.config.kv_width * FLOAT)
+        """Room for the keys or values of all positions of all texts."""
+        return self.room_named(name, self.target.texts * self.capacity * self.config.kv_width * FLOAT)
 
     def cache_append(self, op: str, x: str, cache: str) -> str:
         width = self.config.kv_width
@@ -112,7 +112,7 @@ class PlanBuilder(Builder):
             self.quads_op(op, category, kernel, buffers, rows, {"ROWS": padded(rows), "FIRST": first})
         else:
             shape = self.target.shapes.for_row(self.weights[weight].columns)
-            self.rows_op(op, category, kernel, buffers, rows, shape, {"ROWS": rows, "FIRST": first})
+            self.matvec_op(op, category, kernel, buffers, rows, shape, {"ROWS": rows, "FIRST": first})
         return out
 
     def logits(self, op: str, x: str) -> str:
@@ -126,7 +126,7 @@ class PlanBuilder(Builder):
             elif self.config.hidden > MOST_STAGED:
                 shape = self.target.shapes.for_row(self.config.hidden)
                 constants = {"ROWS": rows, "START": first}
-                self.rows_op(name, "linear", "matvec", (part, x, out), rows, shape, constants)
+                self.matvec_op(name, "linear", "matvec", (part, x, out), rows, shape, constants)
             else:
                 self.walk_op(name, "logits", (part, x, out), {"ROWS": rows, "START": first})
         return out
@@ -135,8 +135,8 @@ class PlanBuilder(Builder):
         """A kernel for GPUs whose workgroups walk the output matrix `buffers[0]`; how many workgroups."""
         shape = self.target.shapes.logits
         blocks = math.ceil(self.weights[buffers[0]].rows / 4)
-        workgroups = min(self.target.shapes.logits_workgroups, math.ceil(blocks / (shape.workgroup // shape.lanes)))
-        teams = workgroups * (shape.workgroup // shape.lanes)
+        workgroups = min(self.target.shapes.logits_workgroups, math.ceil(blocks / shape.teams))
+        teams = workgroups * shape.teams
         self.rows_op(op, "linear", kernel, buffers, teams, shape, constants, ("logits_walk",))
         return workgroups
 
@@ -160,22 +160,36 @@ class PlanBuilder(Builder):
 
     def sdpa(self, op: str, q: str, keys: str, values: str, rows: int = 1) -> str:
         """Attention of `rows` neighbouring positions."""
+        config, constants = self.config, self.attention_sizes()
+        out = self.room(op, rows * config.q_width * FLOAT)
+        buffers, workgroups = (q, keys, values, "state", out), (config.heads, rows, 1)
+        if self.cpu:
+            self.add_op(op, "sdpa", "sdpa_cpu", constants, buffers, workgroups, ("texts",))
+        else:
+            parts, reduce_constants = self.reduced(self.target.shapes.attention)
+            self.add_op(
+                op, "sdpa", "sdpa", {**constants, **reduce_constants}, buffers, workgroups, ("attend", "texts", *parts)
+            )
+        return out
+
+    def head_sizes(self) -> dict[str, float]:
+        """Constants of kernels that know heads and cache."""
         config = self.config
-        constants = {
+        return {
             "HEADS": config.heads,
             "KV_HEADS": config.kv_heads,
             "HEAD_DIM": config.head_dim,
             "CAPACITY": self.capacity,
-            "SCALE": config.head_dim**-0.5,
         }
-        out = self.room(op, rows * config.q_width * FLOAT)
-        buffers, workgroups = (q, keys, values, "state", out), (config.heads, rows, 1)
-        if self.cpu:
-            self.add_op(op, "sdpa", "sdpa_cpu", constants, buffers, workgroups)
-        else:
-            parts, reduce_constants = self.reduced(self.target.shapes.attention)
-            self.add_op(op, "sdpa", "sdpa", {**constants, **reduce_constants}, buffers, workgroups, parts)
-        return out
+
+    def attention_sizes(self) -> dict[str, float]:
+        """Constants of attention."""
+        return {**self.head_sizes(), **self.texts, "SCALE": self.config.head_dim**-0.5}
+
+    @property
+    def texts(self) -> dict[str, float]:
+        """The constant of kernels that know rows of different texts."""
+        return {"TEXTS": self.target.texts}
 
     # The weights of a layer, in the buffers that all plans share.
 
@@ -195,10 +209,12 @@ class PlanBuilder(Builder):
     # The choice of the token.
 
     def argmax(self, op: str, logits: str) -> str:
-        size, kernel = self.argmax_parts * PAIR, "argmax_cpu" if self.cpu else "argmax"
-        workgroups = elements(self.argmax_parts)[0] if self.cpu else self.argmax_parts
-        constants = {"N": self.config.vocab, "PARTS": self.argmax_parts}
-        return self.op(op, "argmax", kernel, (logits,), size, workgroups, **constants)
+        texts, parts = self.target.texts, self.argmax_parts
+        out = self.room(op, texts * parts * PAIR)
+        constants = {"N": self.config.vocab, "PARTS": parts, "STRIDE": padded(self.config.vocab)}
+        kernel, workgroups = ("argmax_cpu", elements(parts)[0]) if self.cpu else ("argmax", parts)
+        self.add_op(op, "argmax", kernel, constants, (logits, out), (workgroups, texts, 1))
+        return out
 
     @property
     def argmax_parts(self) -> int:
@@ -207,10 +223,10 @@ class PlanBuilder(Builder):
 
     def choose(self, op: str, logits: str, best: str, parts: int) -> None:
         """Choose the token from the logits or the `parts` best of them, and move on."""
-        constants = {"PARTS": parts, "CAPACITY": self.capacity}
-        tail = ("prompt", "stops", "state", "tokens")
+        constants = {"PARTS": parts, "CAPACITY": self.capacity, **self.texts}
+        tail, workgroups = ("prompt", "stops", "state", "tokens"), (self.target.texts, 1, 1)
         if self.target.sampled:
-            constants["N"] = self.config.vocab
-            self.add_op(op, "sample", "sample", constants, (logits, best, "sampling", *tail), (1, 1, 1))
+            constants |= {"N": self.config.vocab, "STRIDE": padded(self.config.vocab)}
+            self.add_op(op, "sample", "sample", constants, (logits, best, "sampling", *tail), workgroups, ("texts",))
         else:
-            self.add_op(op, "advance", "advance", constants, (best, *tail), (1, 1, 1))
+            self.add_op(op, "advance", "advance", constants, (best, *tail), workgroups, ("texts",))

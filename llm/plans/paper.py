@@ -32,7 +32,7 @@ class Paper(Unfused):
             self.quads_op(f"{layer}.attn.kv", "linear", "key_value", buffers, 2 * rows, constants)
         else:
             shape = self.target.shapes.for_row(self.config.hidden)
-            self.rows_op(f"{layer}.attn.kv", "linear", "key_value", buffers, 2 * rows, shape, constants)
+            self.matvec_op(f"{layer}.attn.kv", "linear", "key_value", buffers, 2 * rows, shape, constants)
         return k, v
 
     def gate_and_up(self, layer: str, x: str) -> tuple[str, str]:

@@ -10,7 +10,9 @@ from attrs import field, frozen
 KernelSet = Literal["gpu-subgroups", "gpu", "cpu"]
 KERNEL_SETS: tuple[KernelSet, ...] = ("gpu-subgroups", "gpu", "cpu")
 
-Format = Literal["f32", "f16", "q8", "q4"]
+Format = Literal["f32", "f16", "q8", "q4", "q6k", "q4k"]
+# Of the quantised formats: columns of a block, and the u32 that it takes.
+BLOCKS: dict[Format, tuple[int, int]] = {"q8": (32, 9), "q4": (32, 5), "q6k": (256, 53), "q4k": (256, 37)}
 Layout = Literal["rows", "columns", "vector"]
 
 # The least that every WebGPU device offers.
@@ -23,7 +25,8 @@ class Op:
     """One dispatch. `kernel` names a file of `shaders/`, `parts` those of `shaders/parts/` that it is made with,
     `constants` its overrides, `buffers` its bindings from 0 on.
 
-    `category` is what the paper's table of counts calls it.
+    `category` is what the paper's table of counts calls it. `early` are buffers that the kernel does not use, bound for
+    reading behind the others: neighbours read them, and one barrier here does for all of them.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Op:
     constants: tuple[tuple[str, float], ...]
     buffers: tuple[str, ...]
     workgroups: tuple[int, int, int]
+    early: tuple[str, ...] = ()
 
 
 @frozen
@@ -99,6 +103,7 @@ def padded(count: int, multiple: int = 4) -> int:
 
 def row_bytes(kind: Format, columns: int) -> int:
     """Bytes that `columns` columns of a row take."""
-    if kind in ("q4", "q8"):
-        return columns // 32 * (20 if kind == "q4" else 36)
+    if kind in BLOCKS:
+        block, words = BLOCKS[kind]
+        return columns // block * words * 4
     return columns * (4 if kind == "f32" else 2)

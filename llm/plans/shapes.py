@@ -10,16 +10,26 @@ LONG_ROW = 2048
 
 @frozen
 class Shape:
-    """`workgroup`: invocations, a power of 2. `lanes`: how many share a row, a power of 2 not above `workgroup`."""
+    """`workgroup`: invocations, a power of 2. `lanes`: how many share a row, a power of 2 not above `workgroup`.
+    `rows`: how many rows they share, 1, 2 or 4, where the kernel leaves the choice.
+    """
 
     workgroup: int
     lanes: int
+    rows: int = 1
+
+    @property
+    def teams(self) -> int:
+        """Groups of `lanes` invocations in a workgroup."""
+        return self.workgroup // self.lanes
 
 
 @frozen
 class Shapes:
     """The shapes of one class of adapters. `long`: rows of LONG_ROW columns and more. `logits_workgroups`: how many
-    walk the output matrix.
+    walk the output matrix. `splits`: how many workgroups of the fused plan share a head's cache, of the shape `split`,
+    and `merge` the shape of the kernel that puts their parts together; `ahead`: MiB of the next large matrix that
+    others read meanwhile. `half`: f16 is used as a type where the device has it.
     """
 
     row: Shape = Shape(128, 32)
@@ -29,6 +39,11 @@ class Shapes:
     logits: Shape = Shape(128, 32)
     logits_workgroups: int = 1200
     attention: Shape = Shape(256, 2)
+    split: Shape = Shape(256, 4)
+    splits: int = 4
+    merge: Shape = Shape(256, 32)
+    ahead: int = 0
+    half: bool = True
     norm: Shape = Shape(256, 32)
 
     def for_row(self, columns: int) -> Shape:

@@ -18,7 +18,13 @@ def unfused(config: ModelConfig, target: Target) -> Plan:
 
 
 class Unfused(PlanBuilder):
-    """Builds the plan. The paper's fused plan differs in the methods that it overrides."""
+    """Builds the plan. The paper's fused plan differs in the methods that it overrides.
+
+    No buffer is written twice, and operations that do not depend on each other are neighbours: a WebGPU
+    implementation puts a barrier in front of a dispatch only where a buffer that it uses was used otherwise before.
+    """
+
+    layers_share = False
 
     def build(self) -> Plan:
         x = self.embedding("embedding.out")
@@ -72,10 +78,8 @@ class Unfused(PlanBuilder):
         normed = self.layer_norm(f"{layer}.attn_norm", x)
         q = self._projection(f"{layer}.attn.q", layer, normed, 0, config.q_width)
         k, v = self.key_value(layer, normed)
-        q = self._rope(f"{layer}.q_rope", q, config.q_width, cos, sin)
-        k = self._rope(f"{layer}.k_rope", k, config.kv_width, cos, sin)
+        q, k, values = self._ropes(layer, q, k, v, cos, sin)
         keys = self.cache_append(f"{layer}.k_append", k, f"{layer}.k_cache")
-        values = self.cache_append(f"{layer}.v_append", v, f"{layer}.v_cache")
         attended = self.sdpa(f"{layer}.sdpa", q, keys, values)
         projected = self.linear(f"{layer}.attn.o", self.matrix(f"{layer}.attn.o"), attended, config.hidden)
         return self.add(f"{layer}.attn_residual", x, projected, config.hidden)
@@ -92,11 +96,19 @@ class Unfused(PlanBuilder):
         bias = self.qkv_bias(layer) if self.config.qkv_bias else None
         return self.linear(op, self.qkv(layer), x, rows, first=first, bias=bias)
 
-    def _rope(self, rope: str, x: str, n: int, cos: str, sin: str) -> str:
-        """x * cos + rotate_half(x) * sin, every head by the same angles."""
-        head_dim = self.config.head_dim
-        straight = self.mul(f"{rope}.mul_cos", x, cos, n, period=head_dim)
-        negated = self.neg(f"{rope}.neg", x, n)
-        rotated = self.cat(f"{rope}.cat", negated, x, n)
-        turned = self.mul(f"{rope}.mul_sin", rotated, sin, n, period=head_dim)
-        return self.add(f"{rope}.add", straight, turned, n)
+    def _ropes(self, layer: str, q: str, k: str, v: str, cos: str, sin: str) -> tuple[str, str, str]:
+        """x * cos + rotate_half(x) * sin for q and k, every head by the same angles, and v into the cache: operation by
+        operation, so that neighbours do not wait for each other.
+        """
+        config, head_dim = self.config, self.config.head_dim
+        for_q, for_k, wide, narrow = f"{layer}.q_rope", f"{layer}.k_rope", config.q_width, config.kv_width
+        q_straight = self.mul(f"{for_q}.mul_cos", q, cos, wide, head_dim, early=(k, v))
+        k_straight = self.mul(f"{for_k}.mul_cos", k, cos, narrow, head_dim)
+        q_negated, k_negated = self.neg(f"{for_q}.neg", q, wide), self.neg(f"{for_k}.neg", k, narrow)
+        values = self.cache_append(f"{layer}.v_append", v, f"{layer}.v_cache")
+        q_rotated = self.cat(f"{for_q}.cat", q_negated, q, wide, early=(k_negated,))
+        k_rotated = self.cat(f"{for_k}.cat", k_negated, k, narrow)
+        q_turned = self.mul(f"{for_q}.mul_sin", q_rotated, sin, wide, head_dim, early=(k_rotated,))
+        k_turned = self.mul(f"{for_k}.mul_sin", k_rotated, sin, narrow, head_dim)
+        q = self.add(f"{for_q}.add", q_straight, q_turned, wide, early=(k_straight, k_turned))
+        return q, self.add(f"{for_k}.add", k_straight, k_turned, narrow), values

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -79,6 +80,17 @@ def test_depth(loaded: LoadedModel) -> None:
     report = bench.measure(loaded, ["single-pass"], tokens=2, rounds=1, depth=30)
     assert report["model"]["prompt_tokens"] == 30
     assert bench.all_right(report)
+
+
+def test_several_texts(tmp_path: Path, device: Any) -> None:
+    """Each text makes a token a step, and all are right."""
+    path = tiny.write_model(tmp_path / "tiny.gguf", tiny.LLAMA)
+    loaded = load_model(str(path), plan="fused", device=device, texts=3)
+    report = bench.measure(loaded, ["single-pass"], tokens=4, rounds=1)
+    row = report["rows"][0]
+    assert bench.all_right(report)
+    assert row["tokens_per_s"]["median"] == pytest.approx(3 * 4e3 / sum(row["ms_per_token"]["samples"]))
+    assert "tg4 x 3" in bench.to_markdown(report)
 
 
 def test_random_weights_are_marked(device: Any) -> None:

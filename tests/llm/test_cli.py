@@ -74,6 +74,16 @@ def test_generate_draws_the_same_text_from_the_same_seed(tiny_path: str) -> None
     assert draw("1") == draw("1") != draw("2")
 
 
+def test_several_texts_at_once(tiny_path: str) -> None:
+    """Text k is the one of the k-th seed, whoever stops first."""
+    common = ["generate", "Hi", "--no-chat", "--tokens", "8", "--temperature", "2", "--model", tiny_path]
+    together = _run(*common, "--seed", "4", "--batch", "2")
+    assert together.returncode == 0, together.stderr
+    first, second = (_run(*common, "--seed", seed).stdout for seed in ("4", "5"))
+    assert together.stdout == f"{first}\n--- seed 5 ---\n{second}"
+    _assert_refused(_run(*common, "--plan", "paper", "--batch", "2"), "go with the plan 'fused', not with 'paper'")
+
+
 @pytest.mark.usefixtures("model_path")
 def test_check_with_the_real_model() -> None:
     result = _run("check", "--plan", "fused", "--tokens", "3")

@@ -11,13 +11,14 @@ import pytest
 from attrs import evolve
 
 from llm.config import ModelConfig
-from llm.device import open_device, subgroup_size
+from llm.device import HALF_FEATURE, open_device, subgroup_size
 from llm.errors import ContextError, DeviceError, UsageError
 from llm.golden import golden_prompts
 from llm.loading import LoadedModel
 from llm.model import DEFAULT_CONTEXT, Model
 from llm.plans import PLANS, KernelSet
 from llm.plans.shapes import DEFAULT, Shape
+from llm.store import WeightStore
 from tests.llm import tiny
 
 GOLDEN = golden_prompts("smollm2-135m")
@@ -51,6 +52,32 @@ def test_on_dawn(dawn_device: Any, plan: str, kernels: KernelSet) -> None:
 @pytest.mark.parametrize("config", [tiny.LLAMA, tiny.QWEN2], ids=["llama", "qwen2"])
 def test_subgroups_match_numpy(subgroup_device: Any, config: ModelConfig, plan: str) -> None:
     _assert_like_numpy(subgroup_device, config, plan, "gpu-subgroups")
+
+
+@pytest.mark.parametrize("half", [True, False], ids=["f16", "packed"])
+@pytest.mark.parametrize("kernels", ["gpu", "cpu"])
+def test_f16_as_a_type_or_packed(kernels: KernelSet, half: bool) -> None:
+    """Weights of f16, by kernels that have the type where the device has it, and by those that unpack it."""
+    device = open_device()
+    if half and HALF_FEATURE not in device.features:
+        pytest.skip("this adapter has no shader-f16")
+    weights = tiny.random_weights(tiny.QWEN2)
+    rounded = {n: v.astype(np.float16).astype(np.float32) if v.ndim == 2 else v for n, v in weights.items()}
+    store, shapes = WeightStore(device, weights, "f16"), evolve(DEFAULT, half=half)
+    model = Model(device, tiny.QWEN2, store, "fused", kernels=kernels, shapes=shapes)
+    assert any("_half" in part for op in model.plan.ops for part in op.parts) == half
+    reference = tiny.Reference(tiny.QWEN2, rounded)
+    model.start(PROMPT)
+    for token in PROMPT:
+        model()
+        np.testing.assert_allclose(model.read_logits(), reference.logits(token), atol=2e-5, rtol=1e-4)
+
+
+def test_a_device_without_f16_unpacks(device: Any) -> None:
+    """The tests' plain device asks for no features."""
+    store = WeightStore(device, tiny.random_weights(tiny.LLAMA), "f16")
+    model = Model(device, tiny.LLAMA, store)
+    assert not model.target.half
 
 
 def test_subgroups_are_refused_where_there_are_none(device: Any) -> None:
@@ -159,7 +186,7 @@ def test_unknown_plan(device: Any) -> None:
 def test_tensor_larger_than_a_binding(device: Any) -> None:
     limit = device.limits["max-storage-buffer-binding-size"]
     config = attrs.evolve(tiny.LLAMA, context=1 << 24)
-    with pytest.raises(DeviceError, match=r"'layer\.0\.k_cache' takes \d+ MiB, but this device binds at most"):
+    with pytest.raises(DeviceError, match=r"'layer\.0\.[kv]_cache' takes \d+ MiB, but this device binds at most"):
         Model(device, config, {}, max_context=limit // 64 + 1)
 
 

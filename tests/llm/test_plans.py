@@ -7,7 +7,8 @@ import pytest
 
 from llm.config import ModelConfig
 from llm.errors import UsageError
-from llm.plans import KERNEL_SETS, PLANS, KernelSet, Plan, Target, make_plan
+from llm.plans import KERNEL_SETS, PLANS, KernelSet, Op, Plan, Target, make_plan
+from llm.plans.barriers import barriers
 from llm.plans.plan import MAX_WORKGROUPS, workgroup_grid
 from llm.plans.prefill import prefill
 from llm.shaders import FOLDER, PARTS
@@ -20,6 +21,8 @@ SMOLLM2 = attrs.evolve(
 QWEN = attrs.evolve(
     tiny.QWEN2, layers=24, hidden=896, heads=14, kv_heads=2, head_dim=64, ffn=4864, vocab=151936, tied_output=True
 )
+# The K formats have blocks of 256 columns.
+WIDE = attrs.evolve(tiny.QWEN2, name="wide", hidden=512, heads=8, head_dim=64, ffn=768)
 # The paper's categories for Qwen2.5-0.5B.
 PUBLISHED = {
     "linear": 169,
@@ -85,6 +88,28 @@ def test_fused_is_small(kernels: KernelSet, layer: int, outside: int) -> None:
         assert len(plan_of("fused", config, kernels).forward) == layer * config.layers + outside
 
 
+@pytest.mark.parametrize(("name", "levels", "outside"), [("unfused", 26, 11), ("paper", 15, 11), ("fused", 5, 2)])
+def test_only_what_depends_waits(name: str, levels: int, outside: int) -> None:
+    """A layer has as many barriers as its longest chain of operations has links."""
+    plan = plan_of(name, QWEN, "gpu")
+    assert barriers(plan.ops) == levels * QWEN.layers + outside
+
+
+def test_barriers_follow_the_state_of_buffers() -> None:
+    def op(*buffers: str, early: tuple[str, ...] = ()) -> Op:
+        return Op("add", "add", "add", (), (), buffers, (1, 1, 1), early)
+
+    # The kernel reads two buffers and writes the third.
+    assert barriers([op("a", "b", "c"), op("a", "b", "d")]) == 0
+    assert barriers([op("a", "b", "c"), op("c", "b", "d")]) == 1
+    assert barriers([op("a", "b", "c"), op("c", "b", "d"), op("c", "b", "e")]) == 1
+    assert barriers([op("a", "b", "c"), op("a", "b", "c")]) == 1
+    assert barriers([op("a", "b", "c"), op("d", "e", "a")]) == 1
+    two = [op("a", "b", "c"), op("a", "b", "d")]
+    assert barriers([*two, op("c", "b", "e"), op("d", "b", "f")]) == 2
+    assert barriers([*two, op("c", "b", "e", early=("d",)), op("d", "b", "f")]) == 1
+
+
 def test_unfused_smollm2() -> None:
     assert len(plan_of("unfused", SMOLLM2, "gpu").forward) == 1092
 
@@ -106,7 +131,7 @@ def test_sampled_plans_draw() -> None:
 @EVERY_PLAN
 def test_buffers_are_all_known(name: str, kernels: KernelSet, config: ModelConfig) -> None:
     plan = plan_of(name, config, kernels)
-    used = {buffer for op in plan.ops for buffer in op.buffers}
+    used = {buffer for op in plan.ops for buffer in (*op.buffers, *op.early)}
     assert used <= {*plan.weights, *plan.scratch, *SCRATCH_LIKE}
     assert not set(plan.weights) & {*plan.scratch, *SCRATCH_LIKE}
     sources = {source for stored in plan.weights.values() for source in stored.sources}
@@ -118,7 +143,8 @@ def test_buffers_are_all_known(name: str, kernels: KernelSet, config: ModelConfi
 @EVERY_PLAN
 def test_nothing_is_bound_twice_in_an_op(name: str, kernels: KernelSet, config: ModelConfig) -> None:
     for op in plan_of(name, config, kernels).ops:
-        assert len(set(op.buffers)) == len(op.buffers), op
+        bound = (*op.buffers, *op.early)
+        assert len(set(bound)) == len(bound) <= 8, op  # 8: what every device binds
 
 
 @EVERY_PLAN
@@ -129,7 +155,6 @@ def test_names_and_sizes(name: str, kernels: KernelSet, config: ModelConfig) -> 
         assert (FOLDER / f"{op.kernel}.wgsl").is_file()
         assert all((PARTS / f"{part}.wgsl").is_file() for part in op.parts)
         assert all(1 <= count <= MAX_WORKGROUPS for count in op.workgroups), op
-        assert len(op.buffers) <= 8, op  # what every device binds
 
 
 @pytest.mark.parametrize("count", [1, 65535, 65536, 70001, 10_000_000])
@@ -152,11 +177,20 @@ def test_every_shader_says_what_it_does() -> None:
 
 def test_every_shader_is_used() -> None:
     plans = [
-        plan_of(name, config, kernels, sampled=sampled, formats=dict.fromkeys(expected_shapes(config), kind))
+        plan_of(name, config, kernels, sampled=sampled, half=half, formats=dict.fromkeys(expected_shapes(config), kind))
         for name in (*PLANS, "prefill")
         for kernels in KERNEL_SETS
-        for config in (SMOLLM2, QWEN, tiny.QWEN2)
-        for sampled, kind in ((False, "f32"), (True, "f16"), (False, "q4"), (False, "q8"))
+        for config in (SMOLLM2, QWEN, tiny.QWEN2, WIDE)
+        for sampled, half, kind in (
+            (False, False, "f32"),
+            (True, False, "f16"),
+            (False, True, "f16"),
+            (False, True, "q4"),
+            (False, True, "q8"),
+            (False, True, "q4k"),
+            (False, True, "q6k"),
+        )
+        if config is WIDE or kind not in ("q4k", "q6k")
     ]
     ops = [op for plan in plans for op in plan.ops]
     assert {op.kernel for op in ops} == {path.stem for path in FOLDER.glob("*.wgsl")}

@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llm.errors import UsageError
 from llm.model import PREFILL_TOKENS, Model
 from llm.plans import KernelSet
 from llm.store import WeightStore
-from llm.tune import profile
 from tests.llm import tiny
 
 
@@ -53,9 +51,3 @@ def test_batches_cover_the_prompt(device: Any, store: WeightStore, length: int) 
     assert sum(batches) >= length - 1
     assert sum(batches[:-1]) < max(1, length - 1)
     assert set(batches) <= set(PREFILL_TOKENS)
-
-
-def test_profile(store: WeightStore) -> None:
-    """Needs timestamps, which the tests' plain device has not."""
-    with pytest.raises(UsageError, match="no timestamps"):
-        profile(Model(store.device, tiny.QWEN2, store, kernels="cpu"))

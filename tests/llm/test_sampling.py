@@ -23,7 +23,7 @@ class Sampler:
     def __init__(self, device: Any, count: int) -> None:
         self.device = device
         self.count = count
-        module = device.create_shader_module(code=shader_source("sample"))
+        module = device.create_shader_module(code=shader_source("sample", ["texts"]))
         constants = {"N": count, "PARTS": PARTS, "CAPACITY": 8}
         compute = {"module": module, "entry_point": "main", "constants": constants}
         self.pipeline = device.create_compute_pipeline(layout="auto", compute=compute)
