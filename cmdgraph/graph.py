@@ -56,8 +56,9 @@ class Stats:
     ``constants_bytes`` is the GPU memory that the data of write_buffer nodes takes; ``in_flight`` is how many
     submissions have not been waited for yet. Of strategy "native": ``ahead`` replays were submitted without encoding;
     ``refused`` is why replays are encoded after all, None when they are not. Of "prerecorded": ``ahead`` replays were
-    submitted finished, ``ready`` are, ``abandoned`` finished command buffers were never submitted, ``abandoned_bytes`` is
-    the memory that wgpu-native does not give back for them, ``worker_cpu_s`` the CPU seconds spent on encoding ahead.
+    submitted finished, ``ready`` are, ``abandoned`` finished command buffers were never submitted,
+    ``abandoned_bytes`` is the memory that wgpu-native does not give back for them, ``worker_cpu_s`` the CPU seconds
+    spent on encoding ahead.
     """
 
     nodes: int
