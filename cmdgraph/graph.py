@@ -55,7 +55,8 @@ class Stats:
 
     ``constants_bytes`` is the GPU memory that the data of write_buffer nodes takes; ``in_flight`` is how many
     submissions have not been waited for yet. Of strategy "native": ``ahead`` replays were submitted without encoding;
-    ``refused`` is why replays are encoded after all, None when they are not. Of "prerecorded": ``ahead`` replays were
+    ``barriers`` is how many each of these has, None before the first one is recorded; ``refused`` is why replays are
+    encoded after all, None when they are not. Of "prerecorded": ``ahead`` replays were
     submitted finished, ``ready`` are, ``abandoned`` finished command buffers were never submitted,
     ``abandoned_bytes`` is the memory that wgpu-native does not give back for them, ``worker_cpu_s`` the CPU seconds
     spent on encoding ahead.
@@ -74,6 +75,7 @@ class Stats:
     in_flight: int
     constants_bytes: int
     refused: str | None
+    barriers: int | None
     ahead: int
     ready: int
     abandoned: int
@@ -378,6 +380,7 @@ class CommandGraph:
             in_flight=len(self._in_flight),
             constants_bytes=session.constants.nbytes,
             refused=strategy.refused,
+            barriers=strategy.barriers,
             ahead=session.counters.ahead,
             ready=strategy.ready,
             abandoned=session.counters.abandoned,

@@ -134,6 +134,11 @@ class Strategy(ABC):
         return 0
 
     @property
+    def barriers(self) -> int | None:
+        """Barriers in one replay, where we place them ourselves."""
+        return None
+
+    @property
     def refused(self) -> str | None:
         """Why replays are encoded although the strategy would not; None when nothing stands against it."""
         return None

@@ -77,6 +77,10 @@ class Native(OneSubmit):
         return 0 if self._graph is None else 1
 
     @property
+    def barriers(self) -> int | None:
+        return None if self._graph is None else self._graph.barriers
+
+    @property
     def refused(self) -> str | None:
         return self._refused
 
