@@ -173,6 +173,8 @@ class CommandGraph:
     @_locked
     def walker(self, kind: str) -> None:
         program, session = self._loaded()
+        if kind == session.walker.name:
+            return
         session = evolve(session, walker=walker.make(kind, session.backend, session.device))
         self._use(_prepared(self._ready_strategy().name, program, session))
         self._session = session

@@ -74,8 +74,6 @@ uint64_t cg_pending(cg_device *device);
 void cg_flushed(cg_device *device, uint64_t up_to);
 /* Blocks until submission `serial` is done. Gives a VkResult. */
 int32_t cg_wait(cg_device *device, uint64_t serial);
-/* Whether the device still exists. */
-int cg_alive(cg_device *device);
 void cg_leave(cg_device *device);
 
 #pragma GCC visibility pop

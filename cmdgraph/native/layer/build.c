@@ -228,17 +228,11 @@ static VkResult fill(struct build *build, const struct cg_recording *recording, 
   return build->next->EndCommandBuffer(build->graph->buffer);
 }
 
-static const struct cg_queue *queue_of(const struct cg_device *device, VkQueue queue) {
-  for (size_t i = 0; i < device->queue_count; i++)
-    if (device->queues[i].handle == queue) return &device->queues[i];
-  return NULL;
-}
-
 /* With `lock` held: what a descriptor set holds must not change meanwhile. */
 static const char *build_into(struct cg_graph *graph, cg_recording *recording, const uint8_t *barriers, size_t count,
                               uint32_t flags) {
   struct cg_device *device = graph->device;
-  const struct cg_queue *queue = queue_of(device, recording->queue);
+  const struct cg_queue *queue = cg_find_queue(device, recording->queue);
   if (device->gone || !queue) return "the device is gone";
   struct build build = {.graph = graph, .next = &device->next, .barriers = barriers, .count = count};
   if (make_buffer(graph, queue->family) != VK_SUCCESS || fill(&build, recording, flags) != VK_SUCCESS)
@@ -264,6 +258,7 @@ cg_graph *cg_build(cg_recording *recording, const uint8_t *barriers, size_t coun
     return NULL;
   }
   graph->device = device;
+  atomic_fetch_add(&device->references, 1);
   graph->queue = recording->queue;
   pthread_mutex_lock(&device->lock);
   *reason = build_into(graph, recording, barriers, count, flags);

@@ -51,7 +51,8 @@ struct cg_device *cg_find_device(void *key) {
 static struct cg_device *new_device(void *key) {
   struct cg_device *_Atomic *bucket = &buckets[bucket_of(key)];
   struct cg_device *device = atomic_load(bucket);
-  while (device && (atomic_load(&device->key) || device->references)) device = atomic_load(&device->beside);
+  while (device && (atomic_load(&device->key) || atomic_load(&device->references)))
+    device = atomic_load(&device->beside);
   if (device) {
     device->gone = false;
     return device;
@@ -109,34 +110,17 @@ VKAPI_ATTR void VKAPI_CALL cg_DestroyDevice(VkDevice handle, const VkAllocationC
   if (!handle) return;
   struct cg_device *device = cg_device_of(handle);
   PFN_vkDestroyDevice destroy = device->next.DestroyDevice;
-  cg_end_replays(device);
+  cg_end(device);
   pthread_mutex_lock(&making);
-  pthread_mutex_lock(&device->lock);
-  cg_forget_lifetimes(device);
-  free(device->queues);
-  device->queues = NULL;
-  device->queue_count = 0;
-  atomic_store(&device->writer_count, 0);
-  device->gone = true;
   atomic_store(&device->key, NULL);
-  pthread_mutex_unlock(&device->lock);
   pthread_mutex_unlock(&making);
   destroy(handle, allocator);
 }
 
-int cg_alive(cg_device *device) { return !device->gone; }
-
-void cg_leave(cg_device *device) {
-  pthread_mutex_lock(&making);
-  device->references--;
-  pthread_mutex_unlock(&making);
-}
+void cg_leave(cg_device *device) { atomic_fetch_sub(&device->references, 1); }
 
 cg_device *cg_device_of_recording(cg_recording *recording) {
-  if (!recording->device) return NULL;
-  pthread_mutex_lock(&making);
-  recording->device->references++;
-  pthread_mutex_unlock(&making);
+  if (recording->device) atomic_fetch_add(&recording->device->references, 1);
   return recording->device;
 }
 

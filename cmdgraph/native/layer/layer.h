@@ -45,7 +45,8 @@ struct cg_flight {
   unsigned waiters;
 };
 
-/* One VkDevice. Never freed: lookups walk the list without a lock. One that is gone serves for the next VkDevice. */
+/* One VkDevice. Never freed: lookups walk the list without a lock. One that is gone, and that nobody refers to any more,
+ * serves for the next VkDevice. */
 struct cg_device {
   _Atomic(void *) key; /* the loader's dispatch table, first word of every dispatchable handle; null when unused */
   struct cg_device *_Atomic beside;
@@ -53,12 +54,12 @@ struct cg_device {
   VkDevice handle;
   PFN_vkSetDeviceLoaderData set_loader_data;
   PFN_vkGetDeviceProcAddr get_proc;
-  unsigned references; /* Python's */
+  atomic_uint references; /* Python's, and its graphs' */
   bool gone;
 
   pthread_mutex_t lock, queue_lock;
   struct cg_queue *queues;
-  size_t queue_count;
+  size_t queue_count, queue_room;
   struct cg_map sets, pools, memories; /* lifetime.c */
   struct cg_graph *graphs;
   struct cg_writer *writers;
@@ -154,6 +155,9 @@ struct cg_device *cg_find_device(void *key);
 
 static inline struct cg_device *cg_device_of(const void *handle) { return cg_find_device(*(void *const *)handle); }
 
+/* -- queue.c: with `lock` held; null where the queue is not known */
+const struct cg_queue *cg_find_queue(const struct cg_device *device, VkQueue queue);
+
 /* -- record.c */
 struct cg_track *cg_find_track(VkCommandBuffer buffer);
 void cg_begin_track(VkCommandBuffer buffer);
@@ -187,6 +191,6 @@ void cg_forget_lifetimes(struct cg_device *device);
 /* -- replay.c: with `lock` held unless said otherwise */
 void cg_collect(struct cg_device *device);
 VkResult cg_wait_for(struct cg_device *device, uint64_t serial); /* lets go of `lock` while it waits */
-void cg_end_replays(struct cg_device *device);                   /* takes `lock` itself */
+void cg_end(struct cg_device *device);                           /* takes `lock` itself */
 
 #endif

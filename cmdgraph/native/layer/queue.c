@@ -1,12 +1,16 @@
 /* vkQueue*: one call at a time, because replays come from threads that the implementation knows nothing of. */
 #include "layer.h"
 
+const struct cg_queue *cg_find_queue(const struct cg_device *device, VkQueue queue) {
+  for (size_t i = 0; i < device->queue_count; i++)
+    if (device->queues[i].handle == queue) return &device->queues[i];
+  return NULL;
+}
+
 static void note_queue(struct cg_device *device, VkQueue queue, uint32_t family) {
   pthread_mutex_lock(&device->lock);
-  size_t room = device->queue_count;
-  for (size_t i = 0; i < device->queue_count; i++)
-    if (device->queues[i].handle == queue) room = 0, i = device->queue_count;
-  if (room == device->queue_count && cg_reserve(&device->queues, &room, room + 1, sizeof *device->queues))
+  if (!cg_find_queue(device, queue) &&
+      cg_reserve(&device->queues, &device->queue_room, device->queue_count + 1, sizeof *device->queues))
     device->queues[device->queue_count++] = (struct cg_queue){queue, family};
   pthread_mutex_unlock(&device->lock);
 }

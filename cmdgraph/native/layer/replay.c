@@ -1,4 +1,5 @@
 /* Submits graphs and knows when they are done: a fence for each submit, whatever the application has enabled. */
+#include <sched.h>
 #include <stdlib.h>
 
 #include "layer.h"
@@ -104,7 +105,6 @@ static int fly(struct cg_device *device, struct cg_graph *graph, uint32_t times,
 
 int cg_replay(cg_graph *graph, uint32_t times, uint64_t flushed, cg_receipt *receipt) {
   struct cg_device *device = graph->device;
-  if (!device) return CG_INVALID;
   if (flushed) cg_flushed(device, flushed);
   if ((receipt->pending = cg_pending(device))) return CG_PENDING;
   pthread_mutex_lock(&device->lock);
@@ -122,14 +122,15 @@ int32_t cg_wait(cg_device *device, uint64_t serial) {
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */
 
-static void free_graph(struct cg_graph *graph) {
-  free(graph->uses);
-  free(graph);
+static void destroy_commands(struct cg_graph *graph) {
+  struct cg_device *device = graph->device;
+  if (graph->pool) device->next.DestroyCommandPool(device->handle, graph->pool, NULL);
+  graph->pool = VK_NULL_HANDLE;
 }
 
 /* Frees the graphs that were released and do not run any more. With `lock` held. */
 void cg_collect(struct cg_device *device) {
-  look(device);
+  if (!device->gone) look(device);
   for (struct cg_graph **place = &device->graphs; *place;) {
     struct cg_graph *graph = *place;
     if (!graph->released || graph->last > device->done) {
@@ -137,8 +138,10 @@ void cg_collect(struct cg_device *device) {
       continue;
     }
     *place = graph->beside;
-    if (graph->pool) device->next.DestroyCommandPool(device->handle, graph->pool, NULL);
-    free_graph(graph);
+    destroy_commands(graph);
+    free(graph->uses);
+    free(graph);
+    cg_leave(device);
   }
 }
 
@@ -146,30 +149,32 @@ void cg_facts_of(const cg_graph *graph, cg_facts *facts) { *facts = graph->facts
 
 void cg_release(cg_graph *graph) {
   struct cg_device *device = graph->device;
-  if (!device) return free_graph(graph); /* it was left alone when its device ended */
   pthread_mutex_lock(&device->lock);
   graph->released = true;
   cg_collect(device);
   pthread_mutex_unlock(&device->lock);
 }
 
-void cg_end_replays(struct cg_device *device) {
+/* Before the VkDevice goes: nothing runs, and nothing of ours is left on it. Graphs that are still held stay, invalid. */
+void cg_end(struct cg_device *device) {
   pthread_mutex_lock(&device->lock);
   cg_wait_for(device, device->serial);
   device->done = device->serial;
-  for (struct cg_graph *graph = device->graphs, *beside; graph; graph = beside) {
-    beside = graph->beside;
-    if (graph->pool) device->next.DestroyCommandPool(device->handle, graph->pool, NULL);
-    if (graph->released) {
-      free_graph(graph);
-    } else {
-      graph->invalid = true;
-      graph->pool = VK_NULL_HANDLE;
-      graph->device = NULL;
-    }
+  for (retire(device); device->flight_count; retire(device)) { /* others still wait for some */
+    pthread_mutex_unlock(&device->lock);
+    sched_yield();
+    pthread_mutex_lock(&device->lock);
   }
-  device->graphs = NULL;
-  retire(device);
-  while (device->spare_count) device->next.DestroyFence(device->handle, device->spare_fences[--device->spare_count], NULL);
+  for (struct cg_graph *graph = device->graphs; graph; graph = graph->beside) {
+    destroy_commands(graph);
+    graph->invalid = true;
+  }
+  while (device->spare_count)
+    device->next.DestroyFence(device->handle, device->spare_fences[--device->spare_count], NULL);
+  cg_forget_lifetimes(device);
+  atomic_store(&device->writer_count, 0);
+  device->queue_count = 0;
+  device->gone = true;
+  cg_collect(device);
   pthread_mutex_unlock(&device->lock);
 }
