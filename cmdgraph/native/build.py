@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cmdgraph.errors import NativeError
-from cmdgraph.native.places import LAYER, LIBRARY, MANIFEST, SOURCES
+from cmdgraph.native.places import FOLDER, LAYER, LIBRARY, MANIFEST, SOURCES
 
 __all__ = ["build", "main"]
 
@@ -40,8 +40,8 @@ def main() -> int:
     return 0
 
 
-def build() -> Path:
-    """Compiles the layer; the path of the library.
+def build(target: Path = FOLDER) -> Path:
+    """Compiles the layer into the folder `target`, with the manifest; the path of the library.
 
     Raises:
         NativeError: no compiler, no headers, no sources (an installed wheel has none), or the compiler's own words.
@@ -50,7 +50,7 @@ def build() -> Path:
         raise NativeError(f"the sources of the layer are not at {SOURCES}: build it in a checkout, with `make native`")
     compiler = _compiler()
     header = _header(compiler)
-    with tempfile.TemporaryDirectory(dir=SOURCES.parent, prefix=".build") as name:
+    with tempfile.TemporaryDirectory(dir=target, prefix=".build") as name:
         folder = Path(name)
         others = _other_commands(header.read_text())
         (folder / "commands.gen.h").write_text(_list(others))
@@ -60,9 +60,9 @@ def build() -> Path:
         _run([*compiler, *FLAGS, f"-I{SOURCES}", f"-I{folder}", *map(str, sources), "-o", str(library)])
         manifest = folder / MANIFEST.name
         manifest.write_text(json.dumps(_manifest(header.read_text()), indent=2) + "\n")
-        os.replace(library, LIBRARY)
-        os.replace(manifest, MANIFEST)
-    return LIBRARY
+        for made in (library, manifest):
+            os.replace(made, target / made.name)
+    return target / LIBRARY.name
 
 
 def _compiler() -> list[str]:
