@@ -12,7 +12,7 @@ help:
 	@echo 'make demo       text from a real model, eager and replayed, side by side'
 	@echo 'make test       format, lint, types and the test suite (under 10 minutes on 2 cores)'
 	@echo 'make test-long  the tests that take minutes each'
-	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which'
+	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which, STRATEGY=native'
 	@echo 'make fuzz-format  the same with damaged and hostile graph files'
 	@echo 'make native     the Vulkan layer of strategy "native" (takes gcc and libvulkan-dev)'
 	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
@@ -32,22 +32,23 @@ demo:
 	@$(run) python -m llm demo
 
 test: lint
+	@scripts/native.sh optional
 	@$(run) python -m llm fetch >/dev/null
 	@$(run) pytest -q -m 'not long' $(workers)
 
 test-long: setup
+	@scripts/native.sh optional
 	@$(run) python -m llm fetch >/dev/null
 	@$(run) pytest -m long
 
 fuzz: setup
-	@$(run) python -m tests.fuzz --count $(or $(N),10000) --seed $(or $(SEED),0)
+	@$(run) python -m tests.fuzz --count $(or $(N),10000) --seed $(or $(SEED),0) $(if $(STRATEGY),--strategy $(STRATEGY))
 
 fuzz-format: setup
 	@$(run) python -m tests.fuzz_format --count $(or $(N),10000) --seed $(or $(SEED),0)
 
 native: setup
-	@scripts/vulkan_headers.sh
-	@$(run) python -m cmdgraph.native.build
+	@scripts/native.sh
 
 lint: setup
 	@$(run) ruff format --check --quiet $(checked) || { echo 'lint: make format rewrites the files' >&2; exit 1; }

@@ -114,7 +114,7 @@ struct cg_op {
   };
 };
 
-/* What was recorded into one command buffer. */
+/* What was recorded into one command buffer; `buffer` is null once it was submitted. */
 struct cg_track {
   VkCommandBuffer buffer;
   struct cg_op *ops;

@@ -72,7 +72,7 @@ struct cg_track *cg_find_track(VkCommandBuffer buffer) {
     return &recording->tracks[recording->last];
   for (size_t i = recording->track_count; i-- > 0;)
     if (recording->tracks[i].buffer == buffer) return &recording->tracks[recording->last = i];
-  return NULL; /* begun before we were armed: refused if it is submitted */
+  return NULL; /* begun before we were armed or by another thread: refused if it is submitted */
 }
 
 void cg_begin_track(VkCommandBuffer buffer) {
@@ -107,12 +107,10 @@ void cg_submitted(struct cg_device *device, VkQueue queue, VkCommandBuffer buffe
   if (!buffer) return;
   struct cg_track *track = cg_find_track(buffer);
   if (!track) return cg_refuse(CG_AGAIN, "the submit held commands that were recorded before or by another thread");
-  size_t index = track - recording->tracks;
-  for (size_t i = 0; i < recording->order_count; i++)
-    if (recording->order[i] == index) return cg_refuse(CG_AGAIN, "a command buffer was submitted twice");
-  if (!cg_reserve(&recording->order, &recording->order_room, recording->order_count + 1, sizeof index))
+  if (!cg_reserve(&recording->order, &recording->order_room, recording->order_count + 1, sizeof *recording->order))
     return cg_refuse(CG_REFUSED, "out of memory");
-  recording->order[recording->order_count++] = index;
+  recording->order[recording->order_count++] = track - recording->tracks;
+  track->buffer = VK_NULL_HANDLE; /* whoever begins it again begins another */
 }
 
 static bool describe(const struct cg_track *track, const struct cg_op *op, cg_action *action) {
