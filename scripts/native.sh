@@ -8,14 +8,16 @@ cd "$(dirname "$0")/.."
 optional=${1:-}
 
 library=cmdgraph/native/libVkLayer_cmdgraph.so
-validation=/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json
+validation_here() {
+  [ -e /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ] || [ -e /usr/lib/chromium/libVkLayer_khronos_validation.so ]
+}
 
 up_to_date() { [ -e $library ] && [ -z "$(find cmdgraph/native/layer cmdgraph/native/build.py -newer $library)" ]; }
 headers_here() { echo '#include <vulkan/vk_layer.h>' | "$(command -v "${CC:-cc}" || echo gcc)" -E -xc - >/dev/null 2>&1; }
 
 missing=()
 up_to_date || headers_here || missing+=(gcc libc6-dev libvulkan-dev)
-[ -z "$optional" ] || [ -e $validation ] || missing+=(vulkan-validationlayers)
+[ -z "$optional" ] || validation_here || missing+=(vulkan-validationlayers)
 # What was in vain once is not tried again each time: that would need the network.
 tried=.cache/native-tried
 [ -z "$optional" ] || [ ! -e $tried ] || missing=()
