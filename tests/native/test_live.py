@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.native.layer import needs_layer, python
@@ -27,6 +29,14 @@ def test_a_suite_holds_over_native_replays(suite: str) -> None:
 def test_acceptance_cases_hold_over_native_replays() -> None:
     done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "tests/test_acceptance.py")
     assert done.returncode == 0, done.stdout[-8000:]
+
+
+@pytest.mark.long
+def test_random_programs_are_right_to_the_bit(dawn_device: object) -> None:
+    done = python("-m", "tests.fuzz", "--count", "2000", "--seed", "7", "--strategy", "native")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["new_findings"]) == (0, [])
+    assert all(count > 500 for count in report["replays_without_encoding"].values())
 
 
 @pytest.mark.parametrize("package", ["wgpu", "wgpudawn"])
