@@ -31,6 +31,9 @@ def _can_build() -> bool:
     return True
 
 
+CC = shutil.which("cc") or shutil.which("gcc")
+
+
 def test_every_command_that_no_graph_can_hold_is_watched() -> None:
     found = building._other_commands(HEADER)
 
@@ -82,13 +85,15 @@ def test_missing_headers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 @pytest.mark.skipif(not _can_build(), reason="no C compiler or no Vulkan headers")
 def test_what_does_not_compile_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    sources, target = tmp_path / "layer", tmp_path / "target"
-    shutil.copytree(building.SOURCES, sources)
+    compiler, target = tmp_path / "cc", tmp_path / "target"
     target.mkdir()
-    (sources / "queue.c").write_text("this is no C\n")
-    monkeypatch.setattr(building, "SOURCES", sources)
+    compiler.write_text(
+        f'#!/bin/sh\ncase "$*" in *-shared*) echo "queue.c:1: no C" >&2; exit 1;; esac\nexec {CC} "$@"\n'
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
 
-    with pytest.raises(NativeError, match="the layer does not compile"):
+    with pytest.raises(NativeError, match="the layer does not compile:\nqueue.c:1: no C"):
         building.build(target)
     assert list(target.iterdir()) == []
 

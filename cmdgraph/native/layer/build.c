@@ -10,7 +10,6 @@
 
 #define SETS 32 /* more than any implementation binds */
 #define PUSHED 256
-#define HANDLE(object) ((uint64_t)(uintptr_t)(object))
 
 static const VkPipelineStageFlags WORK =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;

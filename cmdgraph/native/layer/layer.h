@@ -4,7 +4,8 @@
  *   commands.c   vkCmd*: forward, and note while the thread is armed
  *   queue.c      vkQueue*: one at a time; the order in which command buffers are submitted
  *   record.c     recordings: what one armed thread recorded, in submit order
- *   lifetime.c   what descriptor sets hold; waits and invalidates before anything goes that a graph uses
+ *   sets.c       what descriptor sets hold
+ *   lifetime.c   waits and invalidates before anything goes that a graph uses
  *   build.c      from a recording to a command buffer of our own
  *   replay.c     submits it; fences, waiting, release
  *
@@ -60,7 +61,8 @@ struct cg_device {
   pthread_mutex_t lock, queue_lock;
   struct cg_queue *queues;
   size_t queue_count, queue_room;
-  struct cg_map sets, pools, memories; /* lifetime.c */
+  struct cg_map sets, pools; /* sets.c */
+  struct cg_map memories;    /* lifetime.c: buffer -> memory */
   struct cg_graph *graphs;
   struct cg_writer *writers;
   size_t writer_room;
@@ -182,11 +184,17 @@ static inline struct cg_track *cg_track_of(VkCommandBuffer buffer) {
 void cg_refuse_command(VkCommandBuffer buffer, const char *name);
 void cg_wrote(struct cg_device *device, VkCommandBuffer buffer);
 
-/* -- lifetime.c: with `lock` held. Adds to what `graph` uses; 0 when out of memory, or the set's contents are not known. */
+/* -- lifetime.c and sets.c: with `lock` held unless said otherwise */
+#define HANDLE(object) ((uint64_t)(uintptr_t)(object))
+/* Add to what `graph` uses; 0 when out of memory, or when the set's contents are not known. */
 int cg_add_use(struct cg_graph *graph, uint64_t handle);
 int cg_add_buffer(struct cg_graph *graph, VkBuffer buffer);
 int cg_add_set(struct cg_graph *graph, VkDescriptorSet set);
-void cg_forget_lifetimes(struct cg_device *device);
+/* Before `handle` goes or changes: marks the graphs that use it; gives the last submission of them. */
+uint64_t cg_invalidate(struct cg_device *device, uint64_t handle);
+/* The same, and waits for that submission. Takes `lock` itself. */
+void cg_settle(struct cg_device *device, uint64_t handle);
+void cg_forget_sets(struct cg_device *device);
 
 /* -- replay.c: with `lock` held unless said otherwise */
 void cg_collect(struct cg_device *device);

@@ -171,7 +171,8 @@ void cg_end(struct cg_device *device) {
   }
   while (device->spare_count)
     device->next.DestroyFence(device->handle, device->spare_fences[--device->spare_count], NULL);
-  cg_forget_lifetimes(device);
+  cg_forget_sets(device);
+  cg_map_free(&device->memories);
   atomic_store(&device->writer_count, 0);
   device->queue_count = 0;
   device->gone = true;

@@ -211,6 +211,19 @@ def test_a_device_may_go_while_a_graph_is_held(package: str) -> None:
     graph.release()
 
 
+def test_a_lost_device_is_an_error_and_leaves_the_thread_as_it_was(package: str) -> None:
+    kit = Kit(open_device(package))
+    graph = captured(kit.device, kit.call(INC, kit.buffer([0] * 4)))
+    kit.device.destroy()
+    with pytest.raises(cmdgraph.DeviceLostError):
+        graph.strategy = "native"
+
+    again = Kit(open_device(package))
+    c = again.buffer([0] * 4)
+    _native(again, again.call(INC, c)).replay(times=2)
+    assert again.read(c) == [3] * 4
+
+
 def test_devices_come_and_go(package: str) -> None:
     for _ in range(6):
         kit = Kit(open_device(package))
