@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup demo test test-long fuzz fuzz-format lint format bench readme clean
+.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench readme clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -12,8 +12,9 @@ help:
 	@echo 'make demo       text from a real model, eager and replayed, side by side'
 	@echo 'make test       format, lint, types and the test suite (under 10 minutes on 2 cores)'
 	@echo 'make test-long  the tests that take minutes each'
-	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which'
+	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which, STRATEGY=native'
 	@echo 'make fuzz-format  the same with damaged and hostile graph files'
+	@echo 'make native     the Vulkan layer of strategy "native" (takes gcc and libvulkan-dev)'
 	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
 	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
 	@echo 'make readme     makes the tables of README.md from those files'
@@ -31,18 +32,23 @@ demo:
 	@$(run) python -m llm demo
 
 test: lint
+	@scripts/native.sh optional
 	@$(run) python -m llm fetch >/dev/null
 	@$(run) pytest -q -m 'not long' $(workers)
 
 test-long: setup
+	@scripts/native.sh optional
 	@$(run) python -m llm fetch >/dev/null
 	@$(run) pytest -m long
 
 fuzz: setup
-	@$(run) python -m tests.fuzz --count $(or $(N),10000) --seed $(or $(SEED),0)
+	@$(run) python -m tests.fuzz --count $(or $(N),10000) --seed $(or $(SEED),0) $(if $(STRATEGY),--strategy $(STRATEGY))
 
 fuzz-format: setup
 	@$(run) python -m tests.fuzz_format --count $(or $(N),10000) --seed $(or $(SEED),0)
+
+native: setup
+	@scripts/native.sh
 
 lint: setup
 	@$(run) ruff format --check --quiet $(checked) || { echo 'lint: make format rewrites the files' >&2; exit 1; }
@@ -63,4 +69,4 @@ readme: setup
 clean:
 	rm -rf .venv .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find cmdgraph llm tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f cmdgraph/replay/_walker.c cmdgraph/bench/_phases.c cmdgraph/*/_*.so
+	rm -f cmdgraph/replay/_walker.c cmdgraph/bench/_phases.c cmdgraph/*/_*.so cmdgraph/native/*.so cmdgraph/native/VkLayer_cmdgraph.json

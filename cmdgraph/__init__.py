@@ -24,6 +24,7 @@ from cmdgraph.errors import (
     ImplementationError,
     InvalidatedError,
     MappedError,
+    NativeError,
     NestedCaptureError,
     NothingCapturedError,
     ProfileError,
@@ -38,7 +39,9 @@ from cmdgraph.graph import CommandGraph, Stats
 from cmdgraph.graphed import GraphLimitWarning, graphed
 from cmdgraph.guarding import guard
 from cmdgraph.loading import load
+from cmdgraph.native import enable_native
 from cmdgraph.program import ClearBuffer, CopyBuffer, Dispatch, DispatchIndirect, Node, WriteBuffer
+from cmdgraph.replay import NativeFallbackWarning
 from cmdgraph.view.profile import Profile
 
 __all__ = [
@@ -60,6 +63,8 @@ __all__ = [
     "ImplementationError",
     "InvalidatedError",
     "MappedError",
+    "NativeError",
+    "NativeFallbackWarning",
     "NestedCaptureError",
     "Node",
     "NothingCapturedError",
@@ -75,6 +80,7 @@ __all__ = [
     "WriteBuffer",
     "__version__",
     "capture",
+    "enable_native",
     "graphed",
     "guard",
     "load",

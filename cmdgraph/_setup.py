@@ -1,6 +1,6 @@
 """What `import cmdgraph` switches on: the creation and liveness hooks of every implementation, now or later."""
 
-from cmdgraph import liveness, tracking
+from cmdgraph import liveness, native, tracking
 from cmdgraph.backends import Backend, on_load, registry
 from cmdgraph.recording import hooks
 
@@ -13,3 +13,4 @@ def _install(backend: Backend) -> None:
 on_load(_install)
 hooks.start()
 registry.start()
+native.enable_if_asked()

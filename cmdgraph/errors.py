@@ -19,7 +19,8 @@
     ├── GraphFormatError             a saved graph is damaged, too large, or not for this device; also a ValueError
     ├── SaveError                    the graph holds something that a file cannot
     ├── GuardError                   an eager call that would abort the process was stopped
-    └── BackendError                 no implementation, or one that cmdgraph does not know
+    ├── BackendError                 no implementation, or one that cmdgraph does not know
+    └── NativeError                  the native layer is not built, not enabled in time, or does not load
 
 Every message says what, where (node index, operation, bindings, labels) and what to do about it.
 """
@@ -38,6 +39,7 @@ __all__ = [
     "ImplementationError",
     "InvalidatedError",
     "MappedError",
+    "NativeError",
     "NestedCaptureError",
     "NothingCapturedError",
     "ProfileError",
@@ -166,3 +168,7 @@ class GuardError(CommandGraphError):
 
 class BackendError(CommandGraphError):
     """The object belongs to no WebGPU implementation that cmdgraph knows."""
+
+
+class NativeError(CommandGraphError):
+    """The native layer cannot be used: not built, not enabled before the first adapter, or it does not load."""

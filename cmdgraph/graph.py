@@ -54,9 +54,12 @@ class Stats:
     """Counts of a graph. Those from ``nodes`` to ``submits`` are per replay, with the present strategy.
 
     ``constants_bytes`` is the GPU memory that the data of write_buffer nodes takes; ``in_flight`` is how many
-    submissions have not been waited for yet. Of strategy "prerecorded": ``ahead`` replays were submitted finished,
-    ``ready`` are, ``abandoned`` finished command buffers were never submitted, ``abandoned_bytes`` is the memory that
-    wgpu-native does not give back for them, ``worker_cpu_s`` the CPU seconds spent on encoding ahead.
+    submissions have not been waited for yet. Of strategy "native": ``ahead`` replays were submitted without encoding;
+    ``barriers`` is how many each of these has, None before the first one is recorded; ``refused`` is why replays are
+    encoded after all, None when they are not. Of "prerecorded": ``ahead`` replays were
+    submitted finished, ``ready`` are, ``abandoned`` finished command buffers were never submitted,
+    ``abandoned_bytes`` is the memory that wgpu-native does not give back for them, ``worker_cpu_s`` the CPU seconds
+    spent on encoding ahead.
     """
 
     nodes: int
@@ -71,6 +74,8 @@ class Stats:
     rebinds: int
     in_flight: int
     constants_bytes: int
+    refused: str | None
+    barriers: int | None
     ahead: int
     ready: int
     abandoned: int
@@ -145,11 +150,11 @@ class CommandGraph:
             DeviceLostError: the device was destroyed or lost, so they may never be.
         """
         session = self._ready("wait")[1]
-        self._wait_until_fewer_than(1, lambda ticket: session.backend.wait(session.device, ticket))
+        self._wait_until_fewer_than(1, session.wait)
 
     @property
     def strategy(self) -> str:
-        """How replays reach the queue: "per-op", "single-pass" or "prerecorded". Can be set at any time."""
+        """How replays reach the queue: "per-op", "single-pass", "prerecorded" or "native". Can be set at any time."""
         return self._ready_strategy().name
 
     @strategy.setter
@@ -168,6 +173,8 @@ class CommandGraph:
     @_locked
     def walker(self, kind: str) -> None:
         program, session = self._loaded()
+        if kind == session.walker.name:
+            return
         session = evolve(session, walker=walker.make(kind, session.backend, session.device))
         self._use(_prepared(self._ready_strategy().name, program, session))
         self._session = session
@@ -207,6 +214,19 @@ class CommandGraph:
         program, session = self._loaded()
         session.settings.split = submits
         self._ready_strategy().prepare(program)
+
+    @property
+    def elide_barriers(self) -> bool:
+        """Whether "native" keeps only those barriers that the hazards between nodes ask for (the default), or all that
+        the implementation recorded; can be set.
+        """
+        return self._loaded()[1].settings.elide_barriers
+
+    @elide_barriers.setter
+    @_locked
+    def elide_barriers(self, elide: bool) -> None:
+        self._loaded()[1].settings.elide_barriers = elide
+        self._ready_strategy().discard()
 
     # -- change -----------------------------------------------------------------------------------------------------
 
@@ -361,6 +381,8 @@ class CommandGraph:
             rebinds=self._rebinds,
             in_flight=len(self._in_flight),
             constants_bytes=session.constants.nbytes,
+            refused=strategy.refused,
+            barriers=strategy.barriers,
             ahead=session.counters.ahead,
             ready=strategy.ready,
             abandoned=session.counters.abandoned,

@@ -21,7 +21,10 @@ from llm.model import Model
 
 EAGER = "eager"
 AHEAD = "prerecorded-ahead"
-REPLAYED = ("per-op", "single-pass", "prerecorded", AHEAD)
+AS_RECORDED = "-barriers-as-recorded"
+# Those of the native layer need CMDGRAPH_NATIVE=1: it must be there before the first adapter is asked for.
+NATIVE = ("native", f"native{AS_RECORDED}", "native-ahead") if cmdgraph.native.enabled() else ()
+REPLAYED = ("per-op", "single-pass", "prerecorded", AHEAD, *NATIVE)
 STRATEGIES = (EAGER, *REPLAYED)
 # One graph whose tokens are read, one that runs, one that waits for its turn on the GPU.
 GRAPHS_AHEAD = 3
@@ -91,9 +94,9 @@ def runner(model: Model, strategy: str, *, per_submit: int = 1) -> Iterator[Runn
         )
         return
     with ExitStack() as stack:
-        ahead = strategy == AHEAD
-        native = strategy.removesuffix("-ahead")
-        rounds = [stack.enter_context(_captured(model, native)) for _ in range(GRAPHS_AHEAD if ahead else 1)]
+        ahead = strategy.endswith("-ahead")
+        way = strategy.removesuffix("-ahead")
+        rounds = [stack.enter_context(_captured(model, way)) for _ in range(GRAPHS_AHEAD if ahead else 1)]
         graph = rounds[0].graph
         turn = _Turn(rounds, per_submit)
         stats = graph.stats
@@ -180,7 +183,8 @@ def _captured(model: Model, strategy: str) -> Iterator[_Round]:
         encoder.copy_buffer_to_buffer(tokens, 0, staging, 0, tokens.size)
         model.device.queue.submit([encoder.finish()])
     try:
-        graph.strategy = strategy
+        graph.strategy = strategy.removesuffix(AS_RECORDED)
+        graph.elide_barriers = not strategy.endswith(AS_RECORDED)
         yield _Round(graph, staging)
     finally:
         graph.release()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import cmdgraph
+from cmdgraph import native
 from cmdgraph.objects import BufferUsage
 from cmdgraph.replay import STRATEGIES as _BY_NAME
 from cmdgraph.replay import walker
@@ -26,7 +27,7 @@ READBACK = BufferUsage.MAP_READ | BufferUsage.COPY_DST
 UPLOAD = BufferUsage.MAP_WRITE | BufferUsage.COPY_SRC
 
 WALKERS = ["c", "python"]
-STRATEGIES = list(_BY_NAME)
+STRATEGIES = [name for name in _BY_NAME if name != "native" or native.enabled()]
 
 IN = "@group(0) @binding(0) var<storage, read> src: array<f32>;"
 OUT = "@group(0) @binding(1) var<storage, read_write> dst: array<f32>;"

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from hypothesis import strategies as st
 
 from tests.kit import INDIRECT, UNIFORM, Kit
@@ -177,6 +177,20 @@ def programs(draw: st.DrawFn, kernels: tuple[str, ...]) -> Program:
     operations = draw(st.lists(st.one_of(submits(), writes(), submits()), min_size=1, max_size=6))
     first = Submit((((draw(runs(kernels)),),),), (0,))
     return (*operations[: len(operations) // 2], first, *operations[len(operations) // 2 :])
+
+
+def without_indirect(program: Program) -> Program:
+    """The same with five workgroups wherever a buffer would say how many."""
+
+    def part(found: Pass | Copy | Clear) -> Pass | Copy | Clear:
+        if not isinstance(found, tuple):
+            return found
+        return tuple(evolve(run, count=5) if run.count is None else run for run in found)
+
+    return tuple(
+        step if isinstance(step, Write) else evolve(step, encoders=tuple(tuple(map(part, e)) for e in step.encoders))
+        for step in program
+    )
 
 
 def initial() -> dict[str, np.ndarray]:

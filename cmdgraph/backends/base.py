@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from types import ModuleType
 from typing import Any, ClassVar
@@ -80,6 +81,8 @@ class Backend(ABC):
     name = "WebGPU"
     immediates_feature: ClassVar[str | None] = None
     """The feature that a device must be made with before shaders may have immediates, where there is one."""
+    repeats_indirect = True
+    """Whether what an indirect dispatch was recorded as can run again."""
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "functions", self._functions())
@@ -105,6 +108,10 @@ class Backend(ABC):
     @abstractmethod
     def wait(self, device: Any, ticket: Any) -> None:
         """Blocks, without the GIL, until the work of `ticket` is done."""
+
+    def started(self) -> bool:
+        """Whether the implementation has looked for drivers already."""
+        return sys.modules[f"{self.api.__package__}._helpers"]._the_instance is not None
 
     def tend(self, device: Any) -> None:
         """Lets the implementation clean up after finished work, without waiting for any."""

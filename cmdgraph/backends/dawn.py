@@ -20,6 +20,7 @@ MODULE = "wgpudawn.backends.dawn._api"
 @frozen(eq=False)
 class Dawn(Backend):
     name = "Dawn"
+    repeats_indirect = False
 
     def _functions(self) -> Functions:
         lib, ffi = self.api.lib, self.api.ffi

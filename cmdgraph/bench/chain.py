@@ -26,6 +26,7 @@ __all__ = [
     "ELEMENTS",
     "F16",
     "F32",
+    "LINKS",
     "PIPELINES",
     "U32",
     "Arithmetic",
@@ -37,6 +38,7 @@ __all__ = [
 BINDINGS = 3
 BUFFERS = 64
 PIPELINES = 12
+LINKS = ("chain", "scattered")
 ELEMENTS = 64  # of u32 in each buffer; one workgroup
 
 SHADER = """{enable}
@@ -112,9 +114,16 @@ class Step:
     out: int
 
 
-def make_steps(count: int, seed: int) -> list[Step]:
-    """`count` steps over the buffers and pipelines, always the same ones for a seed."""
+def make_steps(count: int, seed: int, links: str = "chain") -> list[Step]:
+    """`count` steps over the buffers and pipelines, always the same ones for a seed.
+
+    ``links`` says how they hang together: in a "chain" each reads what the one before wrote; "scattered" steps go from
+    any buffer to any other, so that several in a row often do not concern each other.
+    """
     draw = random.Random(seed)
+    if links == "scattered":
+        pairs = (draw.sample(range(BUFFERS), 2) for _ in range(count))
+        return [Step(pipeline=draw.randrange(PIPELINES), a=a, b=a, out=out) for a, out in pairs]
     half = BUFFERS // 2  # below: weights; from here on: results, written in turn
     return [
         Step(
@@ -130,9 +139,12 @@ def make_steps(count: int, seed: int) -> list[Step]:
 class Chain:
     """The chain on a device, and its twin in numpy."""
 
-    def __init__(self, device: Any, count: int, seed: int = 0, arithmetic: Arithmetic = U32) -> None:
+    def __init__(
+        self, device: Any, count: int, seed: int = 0, arithmetic: Arithmetic = U32, links: str = "chain"
+    ) -> None:
         self.device = device
-        self.steps = make_steps(count, seed)
+        self.links = links
+        self.steps = make_steps(count, seed, links)
         self.arithmetic = arithmetic
         start = np.random.default_rng(seed).integers(0, arithmetic.below, (BUFFERS, ELEMENTS), dtype=np.uint32)
         self._start = start.astype(arithmetic.dtype)

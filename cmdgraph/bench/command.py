@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from cmdgraph import adapters
+from cmdgraph import adapters, enable_native
 from cmdgraph.bench import formats, results
 from cmdgraph.bench.experiments import NAMES, Experiment, Option, OptionError, load
 from cmdgraph.bench.method import Plan
@@ -119,6 +119,7 @@ def _shared(experiment: Experiment) -> Iterator[click.Option]:
         callback=_listed,
         help="Print them, and end.",
     )
+    yield option(["--native"], is_flag=True, help="With the native layer under it (make native).")
     yield option(["--quick"], is_flag=True, help="Less of everything: " + _quick_words(experiment) + ".")
     yield option(["--quiet"], is_flag=True, help="No progress on stderr.")
 
@@ -131,6 +132,7 @@ def _run(
     file: Path | None,
     package: str,
     adapter: str | None,
+    native: bool,
     quick: bool,
     quiet: bool,
     rounds: int = 1,
@@ -141,6 +143,8 @@ def _run(
 ) -> None:
     if file is not None:
         results.require_writable(file)
+    if native:
+        enable_native()
     given = {"rounds": rounds, **own}
     if quick:
         given |= {key: value for key, value in experiment.quick.items() if not _explicit(key)}

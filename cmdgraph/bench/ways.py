@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 import cmdgraph
+from cmdgraph import native
 from cmdgraph.bench.chain import Chain
 from cmdgraph.replay import walker
 
@@ -45,6 +46,7 @@ class Way:
     close: Callable[[], object] = lambda: None
     worker_cpu: Callable[[], float] = lambda: 0.0
     ahead: Callable[[], float] = lambda: 0.0
+    barriers: Callable[[], int | None] = lambda: None
 
 
 def call_eagerly(chain: Chain) -> None:
@@ -146,6 +148,21 @@ def _burst(chain: Chain) -> Way:
     return _way(graph, _times(graph.replay), BURST)
 
 
+def _native(chain: Chain, *, elide: bool = True, each: bool = False, at_once: bool = False) -> Way:
+    """The native layer encodes nothing. ``each`` replay is waited for, or all go into one submit ``at_once``."""
+    if not native.enabled():
+        raise LeftOut("the native layer is off: give --native, after make native")
+    graph = _walked(capture(chain), "c")
+    graph.strategy, graph.elide_barriers = "native", elide
+    graph.replay(wait=True)
+    if graph.stats.refused is not None or not graph.stats.ready:
+        graph.release()
+        raise LeftOut(f"the native layer does not replay it: {graph.stats.refused or 'nothing was recorded'}")
+    if at_once:
+        return _way(graph, lambda times: graph.replay(times=times), REPLAYS)
+    return _way(graph, _times(lambda: graph.replay(wait=each)), LONG_REPLAYS)
+
+
 def _prerecorded(chain: Chain) -> Any:
     graph = _walked(capture(chain), "c")
     graph.strategy = "prerecorded"
@@ -175,6 +192,7 @@ def _way(graph: Any, run: Callable[[int], object], replays: int) -> Way:
         graph.release,
         lambda: graph.stats.worker_cpu_s,
         lambda: graph.stats.ahead / max(1, graph.stats.replays),
+        lambda: graph.stats.barriers,
     )
 
 
@@ -198,5 +216,11 @@ WAYS: dict[str, Callable[[Chain], Way]] = {
     "prerecorded-back-to-back": _back_to_back,
     "prerecorded-times-8": _several_in_one_submit,
     "prerecorded-burst-8": _burst,
+    "native": functools.partial(_native, each=True),
+    "native-back-to-back": _native,
+    "native-times-8": functools.partial(_native, at_once=True),
+    "native-barriers-as-recorded": functools.partial(_native, elide=False, each=True),
+    "native-barriers-as-recorded-back-to-back": functools.partial(_native, elide=False),
+    "native-barriers-as-recorded-times-8": functools.partial(_native, elide=False, at_once=True),
 }
 """All ways by name, from slow to fast. "per-op" and "single-pass" walk in C."""

@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 from cmdgraph.backends import Backend
 from cmdgraph.errors import DeviceLostError, ImplementationError
 from cmdgraph.liveness import DeviceState, Watch
+from cmdgraph.native import Submission
 from cmdgraph.program import Program
 from cmdgraph.replay.constants import Constants
 from cmdgraph.replay.lowering import Nodes, one_pass
@@ -24,11 +25,13 @@ class Settings:
     """What users can set.
 
     ``encode_ahead`` is the number of replays that "prerecorded" keeps encoded ahead; ``split`` the number of submits
-    that "single-pass" spreads a replay over, None to choose.
+    that "single-pass" spreads a replay over, None to choose; ``elide_barriers`` has "native" keep only those barriers
+    that the hazards between nodes ask for.
     """
 
     encode_ahead: int = 2
     split: int | None = None
+    elide_barriers: bool = True
 
 
 @define(eq=False)
@@ -55,6 +58,13 @@ class Session:
     walker: Walker
     settings: Settings = field(factory=Settings)
     counters: Counters = field(factory=Counters)
+
+    def wait(self, ticket: Any) -> None:
+        """Blocks until the work of a strategy's ticket is done: the implementation's own, or native work."""
+        if isinstance(ticket, Submission):
+            ticket.wait()
+        else:
+            self.backend.wait(self.device, ticket)
 
 
 @define(eq=False, slots=False)
@@ -100,7 +110,7 @@ class Strategy(ABC):
 
     def wait(self, ticket: Any) -> None:
         """Blocks until the work of a ticket is done, so that there is room for more."""
-        self.session.backend.wait(self.session.device, ticket)
+        self.session.wait(ticket)
 
     def _send(self, times: int) -> int:
         return run(self.session, self.whole, times)
@@ -122,6 +132,16 @@ class Strategy(ABC):
     def ready(self) -> int:
         """Replays that are prepared ahead."""
         return 0
+
+    @property
+    def barriers(self) -> int | None:
+        """Barriers in one replay, where we place them ourselves."""
+        return None
+
+    @property
+    def refused(self) -> str | None:
+        """Why replays are encoded although the strategy would not; None when nothing stands against it."""
+        return None
 
     def discard(self) -> None:  # noqa: B027 - likewise
         """Forgets what was prepared ahead."""

@@ -87,7 +87,7 @@ class Prerecorded(OneSubmit):
     def wait(self, ticket: Any) -> None:
         session = self.session
         if self._threaded and self._unchanged >= self._patience:
-            workers_of(session.state).run(lambda: self._account(session.backend.wait, session.device, ticket))
+            workers_of(session.state).run(lambda: self._account(session.wait, ticket))
         else:
             super().wait(ticket)
 

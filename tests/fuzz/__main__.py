@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from cmdgraph import adapters
+from cmdgraph.replay import STRATEGIES
 from tests.fuzz.campaign import Campaign
 from tests.fuzz.pool import PACKAGES, Pool
 
@@ -23,11 +24,14 @@ from tests.fuzz.pool import PACKAGES, Pool
 @click.option("--start", type=click.IntRange(min=0), default=0, show_default=True, help="Number of the first one.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Stop at so many findings.")
+@click.option(
+    "--strategy", type=click.Choice(list(STRATEGIES)), default="single-pass", show_default=True, help="Of the graphs."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Where the JSON goes.")
-def main(count: int, start: int, seed: int, most: int, output: Path | None) -> None:
+def main(count: int, start: int, seed: int, most: int, strategy: str, output: Path | None) -> None:
     """Judges random programs by cmdgraph, wgpu-native and Dawn."""
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
-    with Pool() as pool:
+    with Pool(strategy=strategy) as pool:
         campaign = Campaign(pool, seed, most)
 
         told = 0

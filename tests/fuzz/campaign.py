@@ -42,6 +42,7 @@ class Campaign:
     seconds: float = 0
     compared: Counter[str] = field(factory=Counter)
     changed: Counter[str] = field(factory=Counter)
+    without_encoding: Counter[str] = field(factory=Counter)
     verdicts: dict[str, Counter[str]] = field(factory=lambda: {p: Counter() for p in PACKAGES})
     rules: dict[str, Counter[str]] = field(factory=lambda: {p: Counter() for p in PACKAGES})
     differences: Counter[str] = field(factory=Counter)
@@ -75,6 +76,7 @@ class Campaign:
                     self.rules[package].update(verdict.rules)
             self.compared[package] += answer.compared
             self.changed[package] += answer.changed
+            self.without_encoding[package] += answer.without_encoding
         program = draw_program(random.Random(self._name(number)))
         found = list(findings(program, answers))
         for finding in found:
@@ -94,6 +96,8 @@ class Campaign:
             "deaths": self.pool.deaths,
             "compared_bytes": dict(self.compared),
             "compared_changes": dict(self.changed),
+            "strategy": self.pool.strategy,
+            "replays_without_encoding": dict(self.without_encoding),
             "verdicts": {package: dict(sorted(counts.items())) for package, counts in self.verdicts.items()},
             "rules": {package: dict(sorted(counts.items())) for package, counts in self.rules.items()},
             "known_differences": dict(sorted(self.differences.items())),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 import cmdgraph
 from tests.fuzz.programs import Event, Program
@@ -34,8 +35,9 @@ class Answer:
 
     ``made`` is why an object could not be made: then nothing else was asked. ``replay`` says how a replay differed
     from eager calls, "" if it did not; ``change`` how a rebind or set_workgroups differed from capturing the changed
-    program. ``ours_after`` and ``eager_after`` are the verdicts on another run once the
-    program's later events have happened. ``died`` is the stage at which the process was killed.
+    program; ``without_encoding`` counts the replays that the native layer made. ``ours_after`` and ``eager_after`` are
+    the verdicts on another run once the program's later events have happened. ``died`` is the stage at which the
+    process was killed.
     """
 
     made: str = ""
@@ -45,6 +47,7 @@ class Answer:
     compared: bool = False
     change: str = ""
     changed: bool = False
+    without_encoding: int = 0
     ours_after: Verdict = field(factory=Verdict)
     eager_after: Verdict = field(factory=Verdict)
     died: str = ""
@@ -86,6 +89,16 @@ def _judged(scene: Scene, stage: Callable[..., None], fatal: bool, aborts: bool)
         return Answer(ours=ours, eager=eager)
     stage("replay")
     graph = graphs[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cmdgraph.NativeFallbackWarning)
+        return _replayed(scene, graph, stage, Answer(ours=ours, eager=eager), fatal=fatal, aborts=aborts)
+
+
+def _replayed(
+    scene: Scene, graph: cmdgraph.CommandGraph, stage: Callable[..., None], answer: Answer, *, fatal: bool, aborts: bool
+) -> Answer:
+    """`answer` to a program that all have accepted, with what its graph does."""
+    program, eager = scene.program, answer.eager
     graph.strategy = program.strategy
     replay, compared = "", False
     if program.before or eager.accepts is None:
@@ -99,12 +112,22 @@ def _judged(scene: Scene, stage: Callable[..., None], fatal: bool, aborts: bool)
     scene.happen(program.after)
     stage("replay after events")
     ours_after = _verdict(graph.replay)
+    native = graph.stats.ahead if program.strategy == "native" else 0
     graph.release()
-    stage("eager after events", ours, ours_after)
+    stage("eager after events", answer.ours, ours_after)
     kills = _kills(ours_after) or (aborts and _dead_buffers(program.after) & _bound(program))
     again = bool(program.after) and (fatal or not kills) and eager.accepts is not None
     eager_after = _verdict(scene.run) if again else Verdict()
-    return Answer("", ours, eager, replay, compared, change, changed, ours_after, eager_after)
+    return evolve(
+        answer,
+        replay=replay,
+        compared=compared,
+        change=change,
+        changed=changed,
+        without_encoding=native,
+        ours_after=ours_after,
+        eager_after=eager_after,
+    )
 
 
 def _compare(scene: Scene, graph: Any) -> tuple[str, bool]:

@@ -31,12 +31,14 @@ Wanted = Program | str
 class Pool:
     """Judges programs on all implementations at once. A context manager.
 
-    ``without`` names a rule that cmdgraph is made to forget, to see that it is missed.
+    ``without`` names a rule that cmdgraph is made to forget, to see that it is missed; ``strategy`` is how graphs are
+    replayed.
     """
 
-    def __init__(self, packages: Sequence[str] = PACKAGES, without: str = "") -> None:
+    def __init__(self, packages: Sequence[str] = PACKAGES, without: str = "", strategy: str = "single-pass") -> None:
         self.packages = packages
-        self._workers = {package: _Worker(package, without) for package in packages}
+        self.strategy = strategy
+        self._workers = {package: _Worker(package, without, strategy) for package in packages}
         self._threads = {package: ThreadPoolExecutor(1) for package in packages}
 
     def __enter__(self) -> Pool:
@@ -67,6 +69,7 @@ class Pool:
 class _Worker:
     package: str
     without: str = ""
+    strategy: str = "single-pass"
     deaths: int = 0
     _process: subprocess.Popen[bytes] | None = None
     _judged: int = field(default=0)
@@ -112,7 +115,7 @@ class _Worker:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz.worker", self.package, self.without],
+                [sys.executable, "-m", "tests.fuzz.worker", self.package, self.without, self.strategy],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -1,6 +1,6 @@
-"""A process that judges programs on one implementation: `python -m tests.fuzz.worker PACKAGE RULE`.
+"""A process that judges programs on one implementation: `python -m tests.fuzz.worker PACKAGE RULE STRATEGY`.
 
-RULE is one that cmdgraph forgets, or empty.
+RULE is one that cmdgraph forgets, or empty; STRATEGY is how graphs are replayed.
 
 It reads pickled lists of (program, fatal) from stdin and answers each with pickled messages on stdout: ("stage", name,
 verdicts so far) before whatever may kill it, then ("answer", answer).
@@ -14,7 +14,9 @@ import random
 import sys
 from typing import Any
 
-from cmdgraph import validation  # before any pipeline or bind group is made
+from attrs import evolve
+
+from cmdgraph import enable_native, validation  # before any pipeline or bind group is made
 from tests.fuzz.judge import judge
 from tests.fuzz.programs import Program, draw_program
 from tests.fuzz.world import open_world
@@ -22,7 +24,9 @@ from tests.fuzz.world import open_world
 __all__ = ["main"]
 
 
-def main(package: str, without: str) -> None:
+def main(package: str, without: str, strategy: str) -> None:
+    if strategy == "native":
+        enable_native()
     validation.RULES[:] = [rule for rule in validation.RULES if rule.name != without]
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # drivers print, and must not print into the answers
@@ -41,6 +45,7 @@ def main(package: str, without: str) -> None:
             return
         for wanted, fatal in batch:
             program = wanted if isinstance(wanted, Program) else draw_program(random.Random(wanted))
+            program = evolve(program, strategy=strategy)
             answer = judge(world, program, stage, fatal=fatal, aborts=package == "wgpu")
             pickle.dump(("answer", answer), answers)
         answers.flush()

@@ -1,6 +1,7 @@
 """Graphs among everything else that a program does, against a numpy model.
 
-`python -m tests.properties.machine PACKAGE N` runs N examples on one implementation. Hypothesis interleaves captures,
+`python -m tests.properties.machine PACKAGE N [STRATEGY]` runs N examples on one implementation, with all strategies or
+with one. Hypothesis interleaves captures,
 replays by every strategy, updates, rebinds, changes of nodes, eager work, destroys, maps, reads, releases and
 collections, and after each step the device holds what the model holds. It runs in a process of its own, because a
 mistake aborts it.
@@ -45,6 +46,7 @@ from tests.programs import (
     initial,
     programs,
     values,
+    without_indirect,
 )
 
 SPARES = ("s0", "s1")
@@ -117,6 +119,8 @@ class Graphs(RuleBasedStateMachine):
     kit: Kit
     shared: Machine
     ways: list[tuple[str, str]]
+    indirect = True
+    without_encoding = 0
 
     @initialize()
     def begin(self) -> None:
@@ -133,7 +137,7 @@ class Graphs(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for held in getattr(self, "held", ()):
-            held.graph.release()
+            self._let_go(held)
         out = getattr(self, "machine", None) and self.machine.buffers.get(OUT)
         if out is not None and out.map_state != "unmapped":
             out.unmap()
@@ -143,6 +147,8 @@ class Graphs(RuleBasedStateMachine):
     @rule(data=st.data(), reads_back=st.booleans(), execute=st.booleans())
     def capture(self, data: st.DataObject, reads_back: bool, execute: bool) -> None:
         program = data.draw(programs(self.machine.kernels), "program")
+        if not self.indirect:
+            program = without_indirect(program)
         reads_back = reads_back and not self._mapped()
         self.machine.prepare(program)
 
@@ -157,9 +163,10 @@ class Graphs(RuleBasedStateMachine):
             if reads_back:
                 self._model(READ_BACK)
         if len(self.held) == 3:
-            self.held.pop(0).graph.release()
+            self._let_go(self.held.pop(0))
         operations = [*flat(program), *([READ_BACK] if reads_back else [])]
         self.held.append(Held(graph, operations, dict(self.machine.buffers)))
+        self._replay(self.held[-1], data.draw(st.integers(0, 3), "replays at once"))
 
     @precondition(lambda self: self.held)
     @rule(which=GRAPHS, times=st.integers(1, 3), way=st.data())
@@ -167,14 +174,7 @@ class Graphs(RuleBasedStateMachine):
         held = self._graph(which)
         if way.draw(st.booleans(), "another way"):
             use(held.graph, way.draw(st.sampled_from(self.ways), "way"))
-        for _ in range(times):
-            trouble = self._trouble(held)
-            if trouble is not None:
-                self._expect(trouble, held.graph.replay)
-                return
-            held.graph.replay()
-            for operation in held.operations:
-                self._model(operation)
+        self._replay(held, times)
 
     @precondition(lambda self: self.held)
     @rule(which=GRAPHS, name=st.sampled_from(INTS), value=values)
@@ -249,7 +249,7 @@ class Graphs(RuleBasedStateMachine):
     @rule(which=GRAPHS, collect=st.booleans())
     def release(self, which: int, collect: bool) -> None:
         held = self._graph(which)
-        held.graph.release()
+        self._let_go(held)
         self._expect(cmdgraph.ReleasedError, held.graph.replay)
         self.held.remove(held)
         if collect:
@@ -297,6 +297,21 @@ class Graphs(RuleBasedStateMachine):
     def _graph(self, which: int) -> Held:
         return self.held[which % len(self.held)]
 
+    def _replay(self, held: Held, times: int) -> None:
+        for _ in range(times):
+            trouble = self._trouble(held)
+            if trouble is not None:
+                self._expect(trouble, held.graph.replay)
+                return
+            held.graph.replay()
+            for operation in held.operations:
+                self._model(operation)
+
+    @classmethod
+    def _let_go(cls, held: Held) -> None:
+        cls.without_encoding += held.graph.stats.ahead
+        held.graph.release()
+
     def _mapped(self) -> bool:
         return self.machine.buffers[OUT].map_state != "unmapped"
 
@@ -322,10 +337,11 @@ class Graphs(RuleBasedStateMachine):
         self.model.run((operation,) if isinstance(operation, Write) else (Submit(((part,),), (0,)),))
 
 
-def main(package: str, examples: str) -> None:
+def main(package: str, examples: str, strategy: str = "") -> None:
     features = ["immediates"] if package == "wgpu" else []
     kit = Kit(open_device(package, features, {"max-immediate-size": 64}))
-    Graphs.kit, Graphs.shared, Graphs.ways = kit, Machine(kit), list(ways())
+    Graphs.kit, Graphs.shared, Graphs.ways = kit, Machine(kit), [way for way in ways() if strategy in ("", way[1])]
+    Graphs.indirect = strategy != "native" or package == "wgpu"  # Dawn's indirect dispatches cannot be repeated
     run_state_machine_as_test(
         Graphs,
         settings=settings(
@@ -339,6 +355,8 @@ def main(package: str, examples: str) -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
+    if strategy == "native":
+        assert Graphs.without_encoding > int(examples), f"only {Graphs.without_encoding} replays were native"
     print("held")
 
 

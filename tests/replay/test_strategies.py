@@ -199,6 +199,7 @@ def test_replays_that_are_outstanding_are_bounded(kit: Kit, way: tuple[str, str]
     assert graph.stats.in_flight == 0
 
 
+@pytest.mark.filterwarnings("ignore:a graph is encoded for each replay")
 def test_an_indirect_dispatch_reads_its_counts_at_each_replay(kit: Kit, way: tuple[str, str]) -> None:
     c, arguments = kit.buffer([0] * 4), kit.buffer(np.array([9, 4, 1, 1], np.uint32), usage=INDIRECT)
     pipeline = kit.kernel(INC)

@@ -28,6 +28,7 @@ NAMES = (
     "graph-size",
     "peers",
     "checks",
+    "layer",
     "endurance",
 )
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cmdgraph.bench import markdown, method, trial
-from cmdgraph.bench.chain import BINDINGS, BUFFERS, ELEMENTS, PIPELINES, Chain
+from cmdgraph.bench.chain import BINDINGS, BUFFERS, ELEMENTS, LINKS, PIPELINES, Chain
 from cmdgraph.bench.experiments import Experiment, Option, OptionError
 from cmdgraph.bench.method import Arm, Plan, Samples
 from cmdgraph.bench.results import Report
@@ -23,10 +23,11 @@ __all__ = ["CAPTURE_TARGET_US", "EXPERIMENT", "measure"]
 CAPTURE_TARGET_US = 30
 
 TIMED_REGION = (
-    "a sample is `replays_per_sample` runs of the chain and one wait for the GPU at their end, for `prerecorded` a "
-    "wait after each. Every call that a user makes for a run is inside: for `eager` and `single-pass-public` "
-    "encoding, finish and submit by the public API, for the others graph.replay(). Encoding ahead is inside: at "
-    "the end of a sample the ring is as full as at its beginning, and at the very first it is empty. Making "
+    "a sample is `replays_per_sample` runs of the chain and one wait for the GPU at their end, for `prerecorded`, "
+    "`native` and `native-barriers-as-recorded` a wait after each. Every call that a user makes for a run is "
+    "inside: for `eager` and `single-pass-public` encoding, finish and submit by the public API, for the others "
+    "graph.replay(). Encoding ahead is inside: at the end of a sample the ring is as full as at its beginning, and at "
+    "the very first it is empty. What `native` replays was recorded before the first sample. Making "
     "buffers, pipelines, bind groups and graphs is outside. `host_cpu` is the calling thread's CPU time, the wait "
     "included, `worker_cpu` that of the thread that encodes ahead, `other_cpu` that of the driver's threads"
 )
@@ -35,12 +36,18 @@ COMPARED = [
     ("eager", None),
     ("single-pass", "bare-c-loop"),
     ("prerecorded-back-to-back", "bare-c-loop"),
+    ("prerecorded", "native"),
+    ("prerecorded", "native-barriers-as-recorded"),
+    ("prerecorded-back-to-back", "native-back-to-back"),
+    ("prerecorded-back-to-back", "native-barriers-as-recorded-back-to-back"),
 ]
 """Ratios: of the first to the second, or to every other row."""
 
 
-def measure(device: Any, plan: Plan, *, dispatches: int = 876) -> Report:
+def measure(device: Any, plan: Plan, *, dispatches: int = 876, links: str = "chain") -> Report:
     """Measures every way on a chain of `dispatches`. Times are in us.
+
+    ``links`` is one of `cmdgraph.bench.chain.LINKS`.
 
     Raises:
         OptionError: `dispatches` is below 1.
@@ -49,7 +56,7 @@ def measure(device: Any, plan: Plan, *, dispatches: int = 876) -> Report:
     """
     if dispatches < 1:
         raise OptionError(f"needs at least one dispatch, got {dispatches}")
-    chain = Chain(device, dispatches, plan.seed)
+    chain = Chain(device, dispatches, plan.seed, links=links)
     ways, left_out = _make_ways(chain)
     try:
         arms = {
@@ -107,6 +114,7 @@ def _report(chain: Chain, plan: Plan, ways: dict[str, Way], left_out: list[dict[
         samples,
         workload={
             "dispatches": count,
+            "links": chain.links,
             "bindings_per_dispatch": BINDINGS,
             "buffers": BUFFERS,
             "pipelines": PIPELINES,
@@ -125,6 +133,7 @@ def _report(chain: Chain, plan: Plan, ways: dict[str, Way], left_out: list[dict[
                 "dispatches_per_sample": count * way.replays,
                 "submits_per_sample": way.submits * way.replays,
                 "encoded_ahead": way.ahead(),
+                "barriers": way.barriers(),
                 "checked": trial.EXACT,
                 **trial.figures(samples[name], "dispatch", count * way.replays),
             }
@@ -164,7 +173,10 @@ def _ratios(ways: dict[str, Way], series: dict[str, method.Series]) -> list[dict
 EXPERIMENT = Experiment(
     measure,
     help="Compare eager calls with the strategies of a graph, on a chain checked against numpy.",
-    options={"dispatches": Option(876, "Length of the chain.")},
+    options={
+        "dispatches": Option(876, "Length of the chain."),
+        "links": Option("chain", "What a dispatch reads: what the last one wrote, or any buffer.", choices=LINKS),
+    },
     quick={"rounds": 10},
     to_markdown=markdown.strategies,
 )

@@ -23,6 +23,7 @@ TINY: dict[str, dict[str, Any]] = {
     "graph-size": {"counts": (3, 7)},
     "peers": {"dispatches": (4,), "peers": "wgpu-one-pass,cmdgraph-single-pass"},
     "checks": {"nodes": (3, 9)},
+    "layer": {"dispatches": 6},
     "endurance": {"replays": 20},
 }
 PLAN = Plan(rounds=2, warmup=1, warmup_s=0)

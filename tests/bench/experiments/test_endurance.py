@@ -10,7 +10,7 @@ import cmdgraph
 from cmdgraph.bench import markdown
 from cmdgraph.bench.experiments import endurance
 from cmdgraph.bench.method import MeasurementError, Plan
-from cmdgraph.replay import STRATEGIES
+from tests.kit import STRATEGIES
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -122,7 +122,7 @@ def test_a_row_that_cannot_be_measured_is_named(device: Any, monkeypatch: pytest
     monkeypatch.setitem(ways.WAYS, "single-pass", absent)
     report = strategies.measure(device, PLAN, dispatches=40)
 
-    assert report["left_out"] == [{"row": "single-pass", "reason": "no C walker: not compiled"}]
+    assert {"row": "single-pass", "reason": "no C walker: not compiled"} in report["left_out"]
     assert "Left out: single-pass (no C walker: not compiled)." in markdown.strategies(report)
 
 
