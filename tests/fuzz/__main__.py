@@ -13,9 +13,9 @@ from pathlib import Path
 
 import click
 
-from cmdgraph import adapters
 from tests.fuzz.campaign import Campaign
 from tests.fuzz.pool import PACKAGES, Pool
+from tests.implementations import facts
 
 
 @click.command()
@@ -46,11 +46,7 @@ def main(count: int, start: int, seed: int, most: int, output: Path | None) -> N
 
         campaign.run(start, count, progress)
         report = campaign.report()
-    found = {package: adapters.find(package) for package in PACKAGES}
-    report["implementations"] = {
-        package: {**facts["implementation"], **{k: facts["adapters"][0][k] for k in ("adapter", "driver", "backend")}}
-        for package, facts in found.items()
-    }
+    report["implementations"] = facts(PACKAGES)
     text = json.dumps(report, indent=1)
     if output is None:
         click.echo(text)
