@@ -9,6 +9,7 @@ Source: WGSL, https://www.w3.org/TR/WGSL/#attribute-workgroup_size and #override
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from attrs import field, frozen
 
@@ -35,14 +36,20 @@ class Workgroup:
 def workgroup(code: str, entry_point: str | None, constants: Mapping[str, float]) -> Workgroup:
     """The workgroups of `entry_point` with these values of overrides."""
     try:
-        reader = Reader(list(tokens(code)))
-        reader.module()
+        reader = _read(code)
         name = reader.computes[0] if entry_point is None and len(reader.computes) == 1 else entry_point or ""
         values = _Values(reader, constants)
         layouts = Layouts(reader.aliases, reader.structs, values.of)
         return Workgroup(_size(reader.workgroup_sizes[name], values), _memory(reader, layouts))
     except (ValueError, LookupError):
         return Workgroup(None, None)
+
+
+@lru_cache(maxsize=256)
+def _read(code: str) -> Reader:
+    reader = Reader(list(tokens(code)))
+    reader.module()
+    return reader
 
 
 def _size(text: Sequence[str], values: _Values) -> tuple[int, int, int] | None:

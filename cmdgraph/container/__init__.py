@@ -1,7 +1,8 @@
 """Graphs as files: what a program is made of, written down and made again.
 
     describing   a program -> a manifest (`manifest` has its form, `requirements` what a device must have)
-    writing      manifest and contents of buffers -> a zip file or a folder (`archive`, `tensors`, `download`)
+    writing      manifest and contents of buffers -> a zip file or a folder (`archive`, `zip_writer`, `tensors`,
+                 `download`)
     reading      such a file -> a program on a device, checked like freshly recorded calls (`archive`, `zip_directory`,
                  `tensors`, `checks`, `shader_text`, `building`, `upload`); a file is hostile input (`limits`)
 

@@ -11,7 +11,6 @@ import os
 import re
 import secrets
 import stat
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ from attrs import define, frozen
 
 from cmdgraph.container.limits import FileLimits
 from cmdgraph.container.zip_directory import DirectoryError, read_directory
+from cmdgraph.container.zip_writer import ZipWriter
 from cmdgraph.errors import GraphFormatError, SaveError
 
 __all__ = ["CONTENTS", "MANIFEST", "Archive", "Span", "Target", "opened", "writing"]
@@ -28,7 +28,6 @@ __all__ = ["CONTENTS", "MANIFEST", "Archive", "Span", "Target", "opened", "writi
 MANIFEST = "graph.json"
 CONTENTS = "contents.safetensors"
 _NAMED_CONTENTS = re.compile(r"contents-[0-9a-f]{16}\.safetensors")
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
@@ -57,16 +56,15 @@ def writing(path: Path) -> Iterator[Target]:
 
 @define
 class _Zip:
-    archive: zipfile.ZipFile
-    contents: Any
+    archive: ZipWriter
 
-    def write(self, data: Any) -> object:
-        return self.contents.write(data)
+    def write(self, data: Any) -> None:
+        self.archive.write(data)
 
     def finish(self, digest: str, manifest: Callable[[str], bytes]) -> None:
         del digest  # the two files are together already
-        self.contents.close()
-        self.archive.writestr(zipfile.ZipInfo(MANIFEST, _EPOCH), manifest(CONTENTS))
+        self.archive.begin(MANIFEST)
+        self.archive.write(manifest(CONTENTS))
         self.archive.close()
 
 
@@ -75,15 +73,12 @@ def _zip(path: Path) -> Iterator[_Zip]:
     if path.is_dir():
         raise SaveError(f"{path} is a folder; remove it, or save under a name that does not end in .zip")
     with _in_place_of(path) as file:
-        archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
-        contents = archive.open(zipfile.ZipInfo(CONTENTS, _EPOCH), "w", force_zip64=True)
+        archive = ZipWriter(file)
         try:
-            yield _Zip(archive, contents)
-        except BaseException:
-            for part in (contents, archive):  # or they would write again when they are collected
-                with suppress(Exception):
-                    part.close()
-            raise
+            archive.begin(CONTENTS)
+            yield _Zip(archive)
+        finally:
+            archive.abandon()
 
 
 @define

@@ -65,15 +65,15 @@ class Download:
     def __exit__(self, *exc: object) -> None:
         self._stack.close()
 
-    def parts(self, ranges: Iterable[Range]) -> Iterator[tuple[Range, memoryview]]:
-        """Each range with its bytes, in order. A long range comes in several parts; a view lives until the next.
+    def batches(self, ranges: Iterable[Range]) -> Iterator[list[tuple[Range, memoryview]]]:
+        """The ranges with their bytes, in order, many at a time. A long range comes in parts, in batches of their own;
+        views live until the next batch.
 
         Raises:
             SaveError: a buffer cannot be read in any way.
         """
-        batches = _batches(_pieces(ranges))
         filled: list[tuple[Any, list[_Placed], Any]] = []
-        for number, batch in enumerate(batches):
+        for number, batch in enumerate(_batches(_pieces(ranges))):
             staging = self._staging[number % 2]
             filled.append((staging, batch, self._fill(staging, batch)))
             if len(filled) == 2:
@@ -81,12 +81,10 @@ class Download:
         for each in filled:
             yield from self._drain(*each)
 
-    def _drain(self, staging: Any, batch: list[_Placed], promise: Any) -> Iterator[tuple[Range, memoryview]]:
+    def _drain(self, staging: Any, batch: list[_Placed], promise: Any) -> Iterator[list[tuple[Range, memoryview]]]:
         promise.sync_wait()
         try:
-            for placed in batch:
-                view = staging.read_mapped(placed.at, placed.of.size, copy=False)
-                yield placed.of, view
+            yield [(placed.of, staging.read_mapped(placed.at, placed.of.size, copy=False)) for placed in batch]
         finally:
             staging.unmap()
 
@@ -106,7 +104,8 @@ class Download:
                     "STORAGE or UNIFORM; add COPY_SRC in create_buffer()"
                 )
         self.submit(encoder.finish())
-        return staging.map_async("READ", 0, staging.size)
+        # As "READ", which would submit once more, and on some drivers wait for it. The copy is submitted already.
+        return staging.map_async("READ_NOSYNC", 0, staging.size)
 
     def _read_by_shader(self, encoder: Any, placed: _Placed) -> None:
         of = placed.of

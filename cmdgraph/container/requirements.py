@@ -136,8 +136,7 @@ def _counts(layouts: list[GroupLayout]) -> Iterator[tuple[str, int]]:
 
 
 def _features(program: Program, pipelines: list[PipelineRecord]) -> Iterator[str]:
-    for pipeline in pipelines:
-        code = pipeline.module.code
+    for code in {pipeline.module.code for pipeline in pipelines}:
         if isinstance(code, str):
             words = set(wgsl.tokens(code))
             yield from (feature for word, feature in _WORDS.items() if word in words)

@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -34,6 +34,7 @@ __all__ = ["write"]
 _DTYPES = {"f32": "F32", "f16": "F16", "i32": "I32", "u32": "U32", None: "U8"}
 _READABLE = BufferUsage.COPY_SRC | BufferUsage.STORAGE | BufferUsage.UNIFORM
 _PROBE = 1 << 16
+_HASHERS = 4
 _LONGEST_NAME = 1000
 _TAKEN = {WRITES, "__metadata__"}
 _NUMBERED = re.compile(r"buffer \d+")
@@ -47,10 +48,15 @@ def write(program: Program, name: str | None, path: str | os.PathLike[str], subm
         OSError: the file cannot be written; what was there before still is.
     """
     described = describe(program)
-    features, limits = requirements(program, described.records)
-    with Download(program.device, submit) as download, writing(Path(path)) as target:
+    with (
+        ThreadPoolExecutor(1) as aside,
+        Download(program.device, submit) as download,
+        writing(Path(path)) as target,
+    ):
+        needed = aside.submit(requirements, program, described.records)  # while the contents are on their way
         contents = _Contents(program, described, download, target)
         contents.write()
+        features, limits = needed.result()
         manifest = Manifest(
             format="cmdgraph",
             version=VERSION,
@@ -101,8 +107,8 @@ class _Contents:
         self.header_sha256 = hashlib.sha256(head).hexdigest()
         self.size = len(head) + sum(size for _, _, size in sizes)
         self.target.write(head)
-        with ThreadPoolExecutor(1) as hasher:
-            self._write_buffers(kept, hasher)
+        with ThreadPoolExecutor(_HASHERS) as hashers:
+            self._write_buffers(kept, hashers)
         if self.described.written:
             digest = hashlib.sha256()
             for data in self.described.written:
@@ -123,14 +129,15 @@ class _Contents:
         parts = [self.header_sha256, *(each.sha256 for each in self.stored.values())]
         return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
-    def _write_buffers(self, kept: dict[int, Any], hasher: ThreadPoolExecutor) -> None:
-        """Streams the buffers: the checksum of a part is computed while it is written."""
+    def _write_buffers(self, kept: dict[int, Any], hashers: ThreadPoolExecutor) -> None:
+        """Streams the buffers: checksums of a batch are computed while it is written."""
         digests = {id(buffer): hashlib.sha256() for buffer in kept.values()}
-        ranges = (Range(buffer, 0, _whole(buffer)) for buffer in kept.values())
-        for part, view in self.download.parts(ranges):
-            hashed: Future[None] = hasher.submit(digests[id(part.buffer)].update, view)
-            self.target.write(view)
-            hashed.result()
+        for batch in self.download.batches(Range(buffer, 0, _whole(buffer)) for buffer in kept.values()):
+            hashed = [hashers.submit(digests[id(part.buffer)].update, view) for part, view in batch]
+            for _, view in batch:
+                self.target.write(view)
+            for future in hashed:
+                future.result()
         for number, buffer in kept.items():
             name = self._name(number)
             self.stored[name] = Stored(tensor=name, sha256=digests[id(buffer)].hexdigest())
@@ -161,7 +168,8 @@ class _Contents:
         ranges = (Range(resources[number], 0, size) for number, size in sizes.items())
         return {
             numbers[id(part.buffer)]
-            for part, view in self.download.parts(ranges)
+            for batch in self.download.batches(ranges)
+            for part, view in batch
             if np.frombuffer(view, np.uint32).any()
         }
 

@@ -15,6 +15,7 @@ import cmdgraph
 from cmdgraph import FileLimits, SaveError
 from cmdgraph.container.archive import CONTENTS, MANIFEST, opened, writing
 from cmdgraph.container.zip_directory import read_directory
+from cmdgraph.container.zip_writer import ZipWriter
 from tests.kit import INC, Kit, captured
 
 NAMES = ["graph.zip", "graph"]
@@ -152,6 +153,31 @@ def test_directories_of_large_files_are_read(tmp_path: Path) -> None:
         raw.seek(found["small"].start)
         assert raw.read(found["small"].size) == b"123"
     assert found["small"].start > 1 << 32
+
+
+def test_zip_tools_read_what_is_written_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "large.zip"
+    large = bytes(range(256)) * 1000
+    with open(path, "w+b") as file:
+        archive = ZipWriter(file)
+        archive.begin("large")
+        archive.write(large)
+        archive.write(memoryview(large)[:9])
+        archive.begin("empty")
+        file.seek(5 << 30)  # a hole, as if much had been written
+        archive.begin("behind")
+        archive.write(b"4567")
+        archive.close()
+
+    with zipfile.ZipFile(path) as found:
+        assert found.namelist() == ["large", "empty", "behind"]
+        assert found.read("large") == large + large[:9]
+        assert found.read("behind") == b"4567"
+        assert found.getinfo("behind").header_offset == 5 << 30
+    with open(path, "rb") as file:
+        mine = read_directory(file, path.stat().st_size)
+        file.seek(mine["behind"].start)
+        assert file.read(4) == b"4567"
 
 
 def test_the_manifest_is_limited_before_it_is_read(tmp_path: Path) -> None:

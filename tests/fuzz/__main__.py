@@ -13,10 +13,10 @@ from pathlib import Path
 
 import click
 
-from cmdgraph import adapters
 from cmdgraph.replay import STRATEGIES
 from tests.fuzz.campaign import Campaign
 from tests.fuzz.pool import PACKAGES, Pool
+from tests.implementations import facts
 
 
 @click.command()
@@ -50,11 +50,7 @@ def main(count: int, start: int, seed: int, most: int, strategy: str, output: Pa
 
         campaign.run(start, count, progress)
         report = campaign.report()
-    found = {package: adapters.find(package) for package in PACKAGES}
-    report["implementations"] = {
-        package: {**facts["implementation"], **{k: facts["adapters"][0][k] for k in ("adapter", "driver", "backend")}}
-        for package, facts in found.items()
-    }
+    report["implementations"] = facts(PACKAGES)
     text = json.dumps(report, indent=1)
     if output is None:
         click.echo(text)

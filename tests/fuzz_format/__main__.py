@@ -17,6 +17,7 @@ import click
 from tests.fuzz_format.campaign import Campaign
 from tests.fuzz_format.corpus import read, write
 from tests.fuzz_format.pool import ROOT, Worker
+from tests.implementations import facts
 
 PACKAGES = ("wgpu", "wgpudawn")
 
@@ -53,7 +54,7 @@ def main(count: int, start: int, seed: int, most: int, output: Path | None) -> N
         finally:
             for worker in workers:
                 worker.stop()
-        report = campaign.report()
+        report = campaign.report() | {"implementations": facts(PACKAGES)}
     text = json.dumps(report, indent=1)
     if output is None:
         click.echo(text)

@@ -83,7 +83,7 @@ class Campaign:
             "bound_seconds": SECONDS,
             "files_by": dict(sorted(self.by.items())),
             "steps": dict(sorted(self.steps.items())),
-            "outcomes": dict(self.outcomes.most_common()),
+            "outcomes": dict(self.outcomes.most_common(50)),
             "deaths": sum(worker.deaths for worker in self.workers),
             "findings": self.findings,
         }
