@@ -18,6 +18,8 @@ import wgpu
 from attrs import evolve
 
 import cmdgraph
+from cmdgraph.graph import _prepared
+from cmdgraph.replay import walker
 from tests.kit import ADD1, ADD1_UNIFORM, INC, INDIRECT, READBACK, UNIFORM, Kit, captured, use
 
 Way = tuple[str, str]
@@ -438,14 +440,21 @@ def _counted_calls(graph: cmdgraph.CommandGraph) -> Iterator[dict[str, int]]:
     if real.submit_for_index is not None:
         pointer, address = counting("submit_for_index", real.submit_for_index, real.submit_for_index_address)
         changed = evolve(changed, submit_for_index=pointer, submit_for_index_address=address)
-    kind = graph.walker
     object.__setattr__(session.backend, "functions", changed)
     try:
-        graph.walker = kind  # made anew, with these functions
+        _take_functions(graph)
         yield calls
     finally:
         object.__setattr__(session.backend, "functions", real)
-        graph.walker = kind
+        _take_functions(graph)
+
+
+def _take_functions(graph: cmdgraph.CommandGraph) -> None:
+    """Makes the walker anew, with the functions that the backend has now."""
+    program, session = graph._loaded()
+    session = evolve(session, walker=walker.make(session.walker.name, session.backend, session.device))
+    graph._use(_prepared(graph.strategy, program, session))
+    graph._session = session
 
 
 def _native_name(name: str) -> str:

@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "layer.h"
+#include "scopes.h"
 
 #define SETS 32 /* more than any implementation binds */
 #define PUSHED 256
-
-static const VkPipelineStageFlags WORK =
-    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;
 
 /* What is bound at this point of our command buffer. */
 struct state {
@@ -34,17 +32,19 @@ struct build {
   const struct cg_track *track;
   const uint8_t *barriers; /* null: those recorded */
   size_t count;
+  struct cg_scope *scopes; /* of each action, where barriers are ours */
+  struct cg_scope sofar;   /* of the actions before this point */
   struct state state;
   const char *trouble;
 };
 
 static const void *data_of(const struct build *build, const struct cg_op *op) { return build->track->data + op->data; }
 
-static void everything_before(const struct build *build, VkPipelineStageFlags before, VkPipelineStageFlags after) {
-  VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                         .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                         .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
-  build->next->CmdPipelineBarrier(build->graph->buffer, before, after, 0, 1, &all, 0, NULL, 0, NULL);
+static void barrier(const struct build *build, struct cg_scope before, struct cg_scope after) {
+  VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                            .srcAccessMask = before.writes,
+                            .dstAccessMask = after.reads | after.writes};
+  build->next->CmdPipelineBarrier(build->graph->buffer, before.stages, after.stages, 0, 1, &memory, 0, NULL, 0, NULL);
   build->graph->facts.barriers++;
 }
 
@@ -136,7 +136,10 @@ static void recorded_barrier(struct build *build, const struct cg_op *op) {
 
 static void action(struct build *build) {
   size_t at = build->graph->facts.actions++;
-  if (build->barriers && at < build->count && build->barriers[at]) everything_before(build, WORK, WORK);
+  if (!build->barriers) return;
+  if (build->barriers[at])
+    barrier(build, at ? build->sofar : CG_EVERYTHING, cg_until_the_next(build->scopes, build->barriers, build->count, at));
+  build->sofar = cg_both(build->sofar, build->scopes[at]);
 }
 
 static void copy(struct build *build, const struct cg_op *op) {
@@ -216,14 +219,13 @@ static VkResult fill(struct build *build, const struct cg_recording *recording, 
   if (flags & CG_OVERLAP) begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
   VkResult result = build->next->BeginCommandBuffer(build->graph->buffer, &begin);
   if (result != VK_SUCCESS) return result;
-  const VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
   /* What came before may have written, and what comes after may read, what the implementation believes unchanged. */
-  if (flags & CG_EDGES) everything_before(build, all, WORK);
+  if (flags & CG_EDGES) barrier(build, CG_EVERYTHING, CG_EVERYTHING);
   for (size_t i = 0; i < recording->order_count; i++) {
     build->track = &recording->tracks[recording->order[i]];
     for (size_t at = 0; at < build->track->op_count; at++) emit(build, &build->track->ops[at]);
   }
-  if (flags & CG_EDGES) everything_before(build, WORK, all | VK_PIPELINE_STAGE_HOST_BIT);
+  if (flags & CG_EDGES) barrier(build, CG_EVERYTHING, CG_EVERYTHING_AND_HOST);
   return build->next->EndCommandBuffer(build->graph->buffer);
 }
 
@@ -234,8 +236,11 @@ static const char *build_into(struct cg_graph *graph, cg_recording *recording, c
   const struct cg_queue *queue = cg_find_queue(device, recording->queue);
   if (device->gone || !queue) return "the device is gone";
   struct build build = {.graph = graph, .next = &device->next, .barriers = barriers, .count = count};
-  if (make_buffer(graph, queue->family) != VK_SUCCESS || fill(&build, recording, flags) != VK_SUCCESS)
-    return "Vulkan refused to make or fill a command buffer";
+  if (barriers && !(build.scopes = cg_find_scopes(recording, count))) return "out of memory";
+  VkResult result = make_buffer(graph, queue->family);
+  if (result == VK_SUCCESS) result = fill(&build, recording, flags);
+  free(build.scopes);
+  if (result != VK_SUCCESS) return "Vulkan refused to make or fill a command buffer";
   sort_uses(graph);
   return build.trouble;
 }
