@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup demo test test-long fuzz lint format results readme clean
+.PHONY: help setup demo test test-long fuzz lint format results readme spec clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -14,6 +14,7 @@ help:
 	@echo 'make test-long  the tests that take minutes each'
 	@echo 'make fuzz       random programs against both implementations: N=100000 how many, SEED=1 which'
 	@echo 'make results    measures on this machine, NAME=lavapipe names the files in spec_proposal/results'
+	@echo 'make spec       the text of the proposal, spec_proposal/index.bs, as build/spec/index.html'
 	@echo 'make readme     makes the tables of README.md from those files'
 	@echo 'make lint       format, lint and types only'
 	@echo 'make format     rewrite the sources in the house format'
@@ -55,7 +56,10 @@ results: setup
 readme: setup
 	@$(run) python -m scripts.readme
 
+spec: setup
+	@scripts/spec.sh
+
 clean:
-	rm -rf .venv .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .cache build dist *.egg-info spec_proposal/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find cmdgraph llm tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f cmdgraph/replay/_walker.c cmdgraph/replay/_walker*.so
