@@ -48,8 +48,8 @@ function builder(test) {
       test.beyond = reason;
       return this;
     },
-    fn(run) {
-      test.run = run;
+    fn(steps) {
+      test.run = steps;
     },
   };
 }

@@ -27,7 +27,8 @@ export class GPUComputeBundleEncoder extends BundledCommands {
     const bundle = new GPUComputeBundle(ILLEGAL, descriptor);
     const state = stateOf(this);
     const { device, slots, dispatches, markers } = state;
-    const content = { device, slots, dispatches, markers, plan: [], unused: [], error: brokenFinish(state), passed: [] };
+    const error = brokenFinish(state);
+    const content = /** @type {any} */ ({ device, slots, dispatches, markers, error, passed: [] });
     bundles.set(bundle, content);
     state.state = 'ended';
     if (content.error) {
@@ -219,7 +220,7 @@ function setFirstPipeline(pipeline) {
 export function unusedGroups({ usedGroups, slots, dispatches }) {
   const seen = new Set(dispatches.flatMap((/** @type {any} */ each) => each.groups.map((/** @type {any} */ [, bound]) => bound.group ?? bound.slot)));
   const groups = [...usedGroups].map(([group, [index, offsets]]) => [index, { group, offsets }]);
-  const all = [...groups, ...[...slots.keys()].map((slot) => [0, { slot }])];
+  const all = /** @type {[number, any][]} */ ([...groups, ...[...slots.keys()].map((slot) => [0, { slot }])]);
   return all.filter(([, { group, slot }]) => !seen.has(group ?? slot));
 }
 

@@ -81,13 +81,9 @@ export function report(device, error) {
  */
 export function caught(device, steps) {
   native.pushErrorScope.call(device, 'validation');
-  try {
-    steps();
-  } finally {
-    // A device that is lost while the scope is open has nothing to report.
-    var found = native.popErrorScope.call(device).catch(() => null);
-  }
-  return found;
+  steps();
+  // A device that is lost while the scope is open has nothing to report.
+  return native.popErrorScope.call(device).catch(() => null);
 }
 
 /** @param {GPUDevice} device */

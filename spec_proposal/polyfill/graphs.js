@@ -110,7 +110,8 @@ export class GPUCommandGraphEncoder {
     const state = stateOf(this);
     const { device, slots, dispatches, parts } = state;
     const calls = parts.filter((/** @type {any} */ each) => each.kind === 'call').length;
-    const content = { device, slots, dispatches, parts: [], error: brokenFinish(state, dispatches.length + calls), passed: [] };
+    const error = brokenFinish(state, dispatches.length + calls);
+    const content = /** @type {any} */ ({ device, slots, dispatches, error, passed: [] });
     graphs.set(graph, content);
     state.state = 'ended';
     if (content.error) {

@@ -129,7 +129,10 @@ function layoutOf(device, descriptors) {
   };
 }
 
-/** @param {any} descriptor */
+/**
+ * @param {any} descriptor
+ * @returns {any}
+ */
 function complete(descriptor) {
   const { binding, visibility } = descriptor;
   for (const [kind, defaults] of Object.entries(DEFAULTS)) {

@@ -202,7 +202,7 @@ function offsetAlignment({ limits }, group, offsets) {
   return firstWrong(recordOf(group).layout.dynamic, ({ type, binding }, position) => {
     const unit = type === 'uniform' ? limits.minUniformBufferOffsetAlignment : limits.minStorageBufferOffsetAlignment;
     const offset = offsets?.[position] ?? 0;
-    return offset % unit && `the dynamic offset ${offset} of binding ${binding} is not a multiple of ${unit}`;
+    return offset % unit !== 0 && `the dynamic offset ${offset} of binding ${binding} is not a multiple of ${unit}`;
   });
 }
 
