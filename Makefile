@@ -44,6 +44,7 @@ lint: setup
 	@$(run) ruff format --check --quiet $(checked) || { echo 'lint: make format rewrites the files' >&2; exit 1; }
 	@$(run) ruff check --quiet $(checked)
 	@$(run) mypy --no-error-summary
+	@$(run) scripts/lint_web.sh
 
 format: setup
 	@$(run) ruff format $(checked)

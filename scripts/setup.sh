@@ -13,3 +13,5 @@ fi
 
 scripts/venv.sh "$extra"
 scripts/vulkan.sh
+[ "$extra" != dev ] || scripts/browser.sh
+[ "$extra" != dev ] || scripts/node.sh
