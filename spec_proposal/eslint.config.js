@@ -25,5 +25,5 @@ export default [
   { ignores: ['node_modules/', 'results/'] },
   js.configs.recommended,
   { languageOptions: { globals: { ...globals.browser, ...WEBGPU } }, rules: RULES },
-  { files: ['conformance/node.js', 'eslint.config.js', 'tools/**'], languageOptions: { globals: globals.node } },
+  { files: ['conformance/node.js', 'conformance/mutations.js', 'eslint.config.js', 'tools/**'], languageOptions: { globals: globals.node } },
 ];

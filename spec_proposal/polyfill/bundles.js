@@ -23,7 +23,7 @@ export class GPUComputeBundle {
 
 export class GPUComputeBundleEncoder extends BundledCommands {
   /** @param {object} [descriptor] */
-  finish(descriptor) {
+  finish(descriptor = {}) {
     const bundle = new GPUComputeBundle(ILLEGAL, descriptor);
     const state = stateOf(this);
     const { device, slots, dispatches, markers } = state;
@@ -127,7 +127,7 @@ export function checkedBindings(content, bindings) {
  * @param {GPUComputeBundle} bundle
  * @param {Iterable<any>} [slotBindings]
  */
-function executeBundle(bundle, slotBindings) {
+function executeBundle(bundle, slotBindings = []) {
   expectType(bundle, GPUComputeBundle, 'the bundle');
   const bindings = toBindings(slotBindings);
   const pass = recordOf(this);

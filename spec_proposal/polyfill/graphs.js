@@ -50,7 +50,7 @@ export class GPUCommandGraphEncoder {
   }
 
   /** @param {object} [descriptor] */
-  beginComputePass(descriptor) {
+  beginComputePass(descriptor = {}) {
     const pass = new GPUCommandGraphPassEncoder(ILLEGAL, descriptor);
     const parent = stateOf(this);
     const state = begin(pass, parent.device, parent.slots);
@@ -105,7 +105,7 @@ export class GPUCommandGraphEncoder {
   }
 
   /** @param {object} [descriptor] */
-  finish(descriptor) {
+  finish(descriptor = {}) {
     const graph = new GPUCommandGraph(ILLEGAL, descriptor);
     const state = stateOf(this);
     const { device, slots, dispatches, parts } = state;
@@ -150,7 +150,7 @@ function createCommandGraphEncoder(descriptor = {}) {
  * @param {GPUCommandGraph} graph
  * @param {Iterable<any>} [slotBindings]
  */
-function submitGraph(graph, slotBindings) {
+function submitGraph(graph, slotBindings = []) {
   expectType(graph, GPUCommandGraph, 'the graph');
   const bindings = toBindings(slotBindings);
   const content = graphs.get(graph);

@@ -138,7 +138,7 @@ export class BundledCommands {
    * @param {number} [start]
    * @param {number} [length]
    */
-  setBindGroup(index, group, dynamicOffsets, start, length) {
+  setBindGroup(index, group, dynamicOffsets = [], start = undefined, length = undefined) {
     index = toU32(index, 'the index');
     if (group) expectType(group, GPUBindGroup, 'the bind group');
     const offsets = start === undefined ? toOffsets(dynamicOffsets) : part(dynamicOffsets, start, length);
@@ -157,7 +157,7 @@ export class BundledCommands {
    * @param {number} [dataOffset]
    * @param {number} [dataSize]
    */
-  setImmediates(rangeOffset, data, dataOffset = 0, dataSize) {
+  setImmediates(rangeOffset, data, dataOffset = 0, dataSize = undefined) {
     rangeOffset = toU32(rangeOffset, 'the offset');
     const bytes = copied(data, toU64(dataOffset, 'the data offset'), dataSize);
     command(this, 'setImmediates', (state) => {

@@ -37,19 +37,18 @@ export function installRecords() {
     groups: [...descriptor.bindGroupLayouts].map((each) => (each ? usedLayout(recordOf(each)) : null)),
   }));
   note(device, 'createBindGroup', (owner, made, [descriptor]) => groupOf(owner, descriptor));
-  note(device, 'createComputePipeline', (owner, made, [descriptor]) => pipelineOf(owner, descriptor));
-  noteAsync(device, 'createComputePipelineAsync', (owner, made, [descriptor]) => pipelineOf(owner, descriptor));
-  note(GPUComputePipeline.prototype, 'getBindGroupLayout', (pipeline, made, [index]) => {
-    const known = recordOf(pipeline);
-    return known?.groups?.[index] ?? { device: known?.device, exclusive: pipeline, key: null, entries: null, dynamic: [] };
-  });
+  for (const kind of ['Compute', 'Render']) {
+    for (const suffix of ['', 'Async']) {
+      note(device, `create${kind}Pipeline${suffix}`, (owner, made, [descriptor]) => pipelineOf(owner, descriptor));
+    }
+  }
+  for (const { prototype } of [GPUComputePipeline, GPURenderPipeline]) {
+    note(prototype, 'getBindGroupLayout', (pipeline, made, [index]) => {
+      const { device: owner, groups } = recordOf(pipeline);
+      return groups?.[index] ?? { device: owner, exclusive: pipeline, key: null, entries: null, dynamic: [] };
+    });
+  }
   note(GPUTexture.prototype, 'createView', (texture, made, [descriptor]) => viewOf(texture, descriptor));
-  const { getBindGroupLayout } = GPURenderPipeline.prototype;
-  GPURenderPipeline.prototype.getBindGroupLayout = function (index) {
-    const made = getBindGroupLayout.call(this, index);
-    records.set(made, { device: null, exclusive: this, key: null, entries: null, dynamic: [] });
-    return made;
-  };
 }
 
 /**
@@ -78,23 +77,12 @@ export function equivalent(a, b) {
 function note(prototype, name, make) {
   const original = prototype[name];
   prototype[name] = function (/** @type {any[]} */ ...args) {
-    const made = original.apply(this, args);
-    records.set(made, make(this, made, args));
-    return made;
-  };
-}
-
-/**
- * @param {any} prototype
- * @param {string} name
- * @param {(owner: any, made: any, args: any[]) => any} make
- */
-function noteAsync(prototype, name, make) {
-  const original = prototype[name];
-  prototype[name] = async function (/** @type {any[]} */ ...args) {
-    const made = await original.apply(this, args);
-    records.set(made, make(this, made, args));
-    return made;
+    const keep = (/** @type {any} */ made) => {
+      records.set(made, make(this, made, args));
+      return made;
+    };
+    const result = original.apply(this, args);
+    return result instanceof Promise ? result.then(keep) : keep(result);
   };
 }
 

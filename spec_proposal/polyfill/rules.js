@@ -11,31 +11,29 @@ import { equivalent, recordOf } from './records.js';
 /** @typedef {{ group: GPUBindGroup, offsets: Uint32Array | null }} Bound */
 /** @typedef {{ name: string, entry: import('./records.js').Entry, resource: object, spans: [number, number][], writes: boolean }} Use */
 
+const MISFIT = 'has another layout than the pipeline expects';
+
 /** @type {Record<string, (...args: any[]) => string | null | undefined | false>} */
 export const rules = {
   // -- creation and end of an encoder --
 
-  'create-slot-count': (device, slots) =>
-    slots.length > device.limits.maxComputeBundleSlots &&
-    `${slots.length} slots are more than maxComputeBundleSlots (${device.limits.maxComputeBundleSlots})`,
+  'create-slot-count': (device, slots) => over(device, slots.length, 'maxComputeBundleSlots', 'slots'),
   'create-slot-layouts': (device, slots) => firstWrong(slots, (each, slot) => foreign(device, each, `the layout of slot ${slot}`)),
   'finish-valid': (state) => state.error,
   'finish-open': (state) => state.state !== 'open' && `the encoder is ${state.state}`,
-  'finish-debug-groups': (state) => state.groupDepth > 0 && `${state.groupDepth} debug groups are still open`,
-  'finish-command-count': (device, count) =>
-    count > device.limits.maxComputeBundleCommands &&
-    `${count} commands are more than maxComputeBundleCommands (${device.limits.maxComputeBundleCommands})`,
+  'finish-debug-groups': openGroups,
+  'finish-command-count': (device, count) => over(device, count, 'maxComputeBundleCommands', 'commands'),
 
   // -- state --
 
   'pipeline-valid': (device, pipeline) => foreign(device, pipeline, 'the pipeline'),
-  'slot-index': (device, index) => tooLarge(device, index),
+  'slot-index': tooLarge,
   'slot-number': (slots, slot) => slot >= slots.length && `slot ${slot} does not exist; there are ${slots.length}`,
   'group-valid': (device, group) => foreign(device, group, 'the bind group'),
-  'group-index': (device, index) => tooLarge(device, index),
-  'group-offset-count': (group, offsets) => offsetCount(group, offsets),
-  'group-offset-alignment': (device, group, offsets) => offsetAlignment(device, group, offsets),
-  'group-offset-range': (group, offsets) => offsetRange(group, offsets),
+  'group-index': tooLarge,
+  'group-offset-count': offsetCount,
+  'group-offset-alignment': offsetAlignment,
+  'group-offset-range': offsetRange,
   'immediates-range': (device, start, size) => {
     const limit = device.limits.maxImmediateSize ?? 0;
     if (start % 4) return `immediates start at ${start}, which is not a multiple of 4`;
@@ -45,10 +43,7 @@ export const rules = {
 
   // -- dispatches --
 
-  'dispatch-size': (device, sizes) => {
-    const limit = device.limits.maxComputeWorkgroupsPerDimension;
-    return Math.max(...sizes) > limit && `${sizes.join(' x ')} workgroups: more than maxComputeWorkgroupsPerDimension (${limit})`;
-  },
+  'dispatch-size': (device, sizes) => over(device, Math.max(...sizes), 'maxComputeWorkgroupsPerDimension', 'workgroups in a dimension'),
   'dispatch-pipeline': (pipeline) => !pipeline && 'no pipeline is set',
   'dispatch-groups-set': (layouts, groups) =>
     firstWrong(layouts, (layout, index) => layout && !groups[index] && `the pipeline needs a bind group at index ${index}`),
@@ -56,16 +51,16 @@ export const rules = {
     firstWrong(layouts, (layout, index) => {
       const slot = groups[index]?.slot;
       return layout && slot !== undefined && !equivalent(slots[slot], layout) &&
-        `slot ${slot} at index ${index} has another layout than the pipeline expects`;
+        `slot ${slot} at index ${index} ${MISFIT}`;
     }),
   'dispatch-group-layout': (layouts, groups) =>
     firstWrong(layouts, (layout, index) => {
       const group = groups[index]?.group;
       return layout && group && !equivalent(recordOf(group).layout, layout) &&
-        `the bind group at index ${index} has another layout than the pipeline expects`;
+        `the bind group at index ${index} ${MISFIT}`;
     }),
   'indirect-valid': (device, buffer) => foreign(device, buffer, 'the indirect buffer'),
-  'indirect-usage': (buffer) => !(buffer.usage & GPUBufferUsage.INDIRECT) && 'the indirect buffer lacks the usage INDIRECT',
+  'indirect-usage': (buffer) => without(buffer, 'INDIRECT', 'the indirect buffer'),
   'indirect-range': (buffer, offset) =>
     offset + 12 > buffer.size && `12 bytes at ${offset} reach past the end of the indirect buffer (${buffer.size} bytes)`,
   'indirect-alignment': (offset) => offset % 4 !== 0 && `the indirect offset ${offset} is not a multiple of 4`,
@@ -99,7 +94,7 @@ export const rules = {
   'binding-valid': (device, bindings) => firstWrong(bindings, (each, slot) => foreign(device, each.group, `the bind group for slot ${slot}`)),
   'binding-layout': (slots, bindings) =>
     firstWrong(bindings, (each, slot) =>
-      !equivalent(recordOf(each.group).layout, slots[slot]) && `the bind group for slot ${slot} has another layout than the slot`),
+      !equivalent(recordOf(each.group).layout, slots[slot]) && `the bind group for slot ${slot} has another layout`),
   'binding-offset-count': (bindings) => firstWrong(bindings, (each, slot) => of(slot, offsetCount(each.group, each.offsets))),
   'binding-offset-alignment': (device, bindings) =>
     firstWrong(bindings, (each, slot) => of(slot, offsetAlignment(device, each.group, each.offsets))),
@@ -121,15 +116,15 @@ export const rules = {
     foreign(device, source, 'the source') ||
     foreign(device, destination, 'the destination') ||
     (source === destination && 'source and destination are the same buffer') ||
-    (!(source.usage & GPUBufferUsage.COPY_SRC) && 'the source lacks the usage COPY_SRC') ||
-    (!(destination.usage & GPUBufferUsage.COPY_DST) && 'the destination lacks the usage COPY_DST') ||
+    without(source, 'COPY_SRC', 'the source') ||
+    without(destination, 'COPY_DST', 'the destination') ||
     outside(source, sourceOffset, size, 'the source range') ||
     outside(destination, destinationOffset, size, 'the destination range'),
   'graph-clear': (device, buffer, offset, size) =>
     foreign(device, buffer, 'the buffer') ||
-    (!(buffer.usage & GPUBufferUsage.COPY_DST) && 'the buffer lacks the usage COPY_DST') ||
+    without(buffer, 'COPY_DST', 'the buffer') ||
     outside(buffer, offset, size, 'the range'),
-  'graph-pass-end': (pass) => pass.error ?? (pass.groupDepth > 0 && `${pass.groupDepth} debug groups are still open`),
+  'graph-pass-end': (pass) => pass.error ?? openGroups(pass),
 };
 
 /**
@@ -153,6 +148,30 @@ function firstWrong(items, check) {
     if (wrong) return wrong;
   }
   return null;
+}
+
+/**
+ * @param {any} device
+ * @param {number} count
+ * @param {string} limit
+ * @param {string} things
+ */
+function over({ limits }, count, limit, things) {
+  return count > limits[limit] && `${count} ${things} are more than ${limit} (${limits[limit]})`;
+}
+
+/** @param {{ groupDepth: number }} state */
+function openGroups({ groupDepth }) {
+  return groupDepth > 0 && `${groupDepth} debug groups are still open`;
+}
+
+/**
+ * @param {GPUBuffer} buffer
+ * @param {'INDIRECT' | 'COPY_SRC' | 'COPY_DST'} usage
+ * @param {string} name
+ */
+function without(buffer, usage, name) {
+  return !(buffer.usage & GPUBufferUsage[usage]) && `${name} lacks the usage ${usage}`;
 }
 
 /**

@@ -49,7 +49,7 @@ def sentences() -> list[Sentence]:
 def rules() -> list[str]:
     """The names of the polyfill's rules."""
     text = (PROPOSAL / "polyfill" / "rules.js").read_text()
-    return re.findall(r"^  '([\w-]+)': \(", text, re.MULTILINE)
+    return re.findall(r"^  '([\w-]+)':", text, re.MULTILINE)
 
 
 def _tests_of(path: Path) -> list[ConformanceTest]:
@@ -74,4 +74,11 @@ def _plain(markup: str) -> str:
     words = re.sub(r"\s+", " ", markup)
     words = re.sub(r"\{\{(?:[^|}]*\|)?(?:[^/}|]*/)?([^}|]*)\}\}", r"\1", words)
     words = re.sub(r"\[[=$](?:[^|\]]*\|)?(?:[^/\]|]*/)?([^\]|]*?)[=$]\]", r"\1", words)
-    return re.sub(r"</?\w+[^>]*>", "", words).replace("|", "").replace("&le;", "≤").replace("&lt;", "<").replace("&ge;", "≥").replace("&gt;", ">")
+    return (
+        re.sub(r"</?\w+[^>]*>", "", words)
+        .replace("|", "")
+        .replace("&le;", "≤")
+        .replace("&lt;", "<")
+        .replace("&ge;", "≥")
+        .replace("&gt;", ">")
+    )

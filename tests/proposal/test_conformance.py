@@ -44,11 +44,11 @@ def test_in_node() -> None:
     files = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     results = [(file["file"], result) for file in files for result in file["results"]]
 
-    assert "\n".join(f"{file}:{result['test']} {_failures(result)}" for file, result in results if _failures(result)) == ""
+    assert (
+        "\n".join(f"{file}:{result['test']} {_failures(result)}" for file, result in results if _failures(result)) == ""
+    )
     assert {f"{file}:{result['test']}" for file, result in results} == {test.id for test in conformance_tests()}
 
 
 def _failures(result: dict[str, Any]) -> str:
-    return "\n".join(
-        f"{case['params']}: {failure}" for case in result["cases"] for failure in case["failures"]
-    )
+    return "\n".join(f"{case['params']}: {failure}" for case in result["cases"] for failure in case["failures"])
