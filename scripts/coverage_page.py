@@ -1,4 +1,4 @@
-"""Puts the tables of spec_proposal/conformance/coverage.md in place, from the text and the tests; `--check` only compares."""
+"""Puts the tables of spec_proposal/conformance/coverage.md in place, from text and tests; `--check` only compares."""
 
 from __future__ import annotations
 

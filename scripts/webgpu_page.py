@@ -1,7 +1,7 @@
 """A page of spec_proposal in headless Chromium with WebGPU: the system's browser, driven by Playwright.
 
-Without a GPU WebGPU runs on SwiftShader, which Chromium brings along. Pages are served on localhost with the headers that make
-them cross-origin isolated, so that their clocks are as fine as a browser lets them be.
+Without a GPU WebGPU runs on SwiftShader, which Chromium brings along. Pages are served on localhost with the headers
+that make them cross-origin isolated, so that their clocks are as fine as a browser lets them be.
 """
 
 from __future__ import annotations

@@ -2,13 +2,10 @@
 
 import { ILLEGAL, expectType, refuseConstruction, toLabel, toOffsets } from './convert.js';
 import { caught, generate, isLost } from './errors.js';
-import { BundledCommands, askTheBrowser, begin, brokenBindings, stateOf } from './recorder.js';
+import { BundledCommands, askTheBrowser, begin, brokenBindings } from './recorder.js';
 import { record, recordOf } from './records.js';
 import { bind, markAll, planOf, walk } from './replay.js';
 import { broken } from './rules.js';
-
-/** @type {WeakMap<GPUComputeBundle, any>} */
-const bundles = new WeakMap();
 
 /** How many sets of bindings a bundle remembers to be right. */
 const REMEMBERED = 8;
@@ -25,11 +22,11 @@ export class GPUComputeBundleEncoder extends BundledCommands {
   /** @param {object} [descriptor] */
   finish(descriptor = {}) {
     const bundle = new GPUComputeBundle(ILLEGAL, descriptor);
-    const state = stateOf(this);
+    const state = recordOf(this);
     const { device, slots, dispatches, markers } = state;
     const error = brokenFinish(state);
-    const content = /** @type {any} */ ({ device, slots, dispatches, markers, error, passed: [] });
-    bundles.set(bundle, content);
+    const content = /** @type {any} */ ({ device, slots, dispatches, markers, error, passed: [], indices: device.limits.maxBindGroups });
+    record(bundle, content);
     state.state = 'ended';
     if (content.error) {
       if (!isLost(device)) generate(device, `finish of ${named(this)}: ${content.error}`);
@@ -50,6 +47,7 @@ export function installBundles() {
   device.createComputeBundleEncoder = createComputeBundleEncoder;
   pass.executeBundle = executeBundle;
   followPasses();
+  preparePasses();
 }
 
 /**
@@ -131,7 +129,7 @@ function executeBundle(bundle, slotBindings = []) {
   expectType(bundle, GPUComputeBundle, 'the bundle');
   const bindings = toBindings(slotBindings);
   const pass = recordOf(this);
-  const content = bundles.get(bundle);
+  const content = recordOf(bundle);
   const ended = broken('execute-state', pass.state);
   if (ended) {
     generate(pass.device, `executeBundle: ${ended}`);
@@ -142,10 +140,11 @@ function executeBundle(bundle, slotBindings = []) {
     invalidate(this, `executeBundle of ${named(bundle)}: ${wrong}`);
     return;
   }
+  Object.setPrototypeOf(this, GPUComputePassEncoder.prototype); // it may be without a pipeline
   bindUnused(this, content.unused, bindings);
   walk(this, content.plan, bindings);
   markAll(this, content.markers);
-  reset(this, pass);
+  reset(this, content.indices);
 }
 
 /** Passes and encoders note what they belong to; an encoder that we made invalid says why. */
@@ -188,28 +187,37 @@ function invalidate(pass, message) {
 }
 
 /**
- * Resets the binding state of a pass. The browser cannot take back a pipeline, so the pass refuses dispatches by itself until
- * another one is set. Immediates stay set: script cannot unset them.
- * @param {any} pass
- * @param {any} known
+ * Resets the binding state of a pass. The browser cannot take back a pipeline, so until another one is set the pass has a
+ * prototype that refuses dispatches. Immediates stay set: script cannot unset them.
+ * @param {GPUComputePassEncoder} pass
+ * @param {number} indices how many there are
  */
-function reset(pass, known) {
-  for (let index = known.device.limits.maxBindGroups - 1; index >= 0; index--) bind(pass, index, { group: null, offsets: null });
-  pass.dispatchWorkgroups = pass.dispatchWorkgroupsIndirect = refuseDispatch;
-  pass.setPipeline = setFirstPipeline;
+function reset(pass, indices) {
+  for (let index = 0; index < indices; index++) pass.setBindGroup(index, null);
+  Object.setPrototypeOf(pass, withoutPipeline);
+}
+
+/** @type {any} */
+let withoutPipeline;
+
+function preparePasses() {
+  const prototype = GPUComputePassEncoder.prototype;
+  withoutPipeline = Object.create(prototype, {
+    setPipeline: {
+      /** @param {GPUComputePipeline} pipeline */
+      value(pipeline) {
+        Object.setPrototypeOf(this, prototype);
+        this.setPipeline(pipeline);
+      },
+    },
+    dispatchWorkgroups: { value: refuseDispatch },
+    dispatchWorkgroupsIndirect: { value: refuseDispatch },
+  });
 }
 
 /** @this {GPUComputePassEncoder} */
 function refuseDispatch() {
   if (recordOf(this).state === 'open') invalidate(this, 'dispatch: executeBundle has left no pipeline set [reset-pipeline]');
-}
-
-/** @this {any} @param {GPUComputePipeline} pipeline */
-function setFirstPipeline(pipeline) {
-  delete this.dispatchWorkgroups;
-  delete this.dispatchWorkgroupsIndirect;
-  delete this.setPipeline;
-  this.setPipeline(pipeline);
 }
 
 /**

@@ -16,7 +16,7 @@ export function refuseConstruction(token) {
  * @returns {number}
  */
 export function toU32(value, name) {
-  return enforceRange(value, name, 2 ** 32 - 1);
+  return enforceRange(value, name, 2 ** 32 - 1) >>> 0; // kept as a small integer: calls take those quicker
 }
 
 /**
@@ -64,5 +64,5 @@ export function toLabel(descriptor) {
 function enforceRange(value, name, largest) {
   const number = Math.trunc(Number(value));
   if (!(number >= 0 && number <= largest)) throw new TypeError(`${name} (${value}) is outside of 0 to ${largest}`);
-  return number + 0;
+  return number;
 }

@@ -4,13 +4,10 @@ import { beginWithSlots, bindUnused, brokenFinish, checkedBindings, toBindings, 
 import { ILLEGAL, expectType, refuseConstruction, toLabel, toU64 } from './convert.js';
 import { generate, isLost } from './errors.js';
 import { FEATURE } from './limits.js';
-import { BundledCommands, askTheBrowser, begin, command, stateOf } from './recorder.js';
-import { recordOf } from './records.js';
+import { BundledCommands, askTheBrowser, begin, command } from './recorder.js';
+import { record, recordOf } from './records.js';
 import { markAll, planOf, walk } from './replay.js';
 import { broken } from './rules.js';
-
-/** @type {WeakMap<GPUCommandGraph, any>} */
-const graphs = new WeakMap();
 
 export class GPUCommandGraph {
   /** @param {unknown} [token] @param {object} [descriptor] */
@@ -22,7 +19,7 @@ export class GPUCommandGraph {
 
 export class GPUCommandGraphPassEncoder extends BundledCommands {
   end() {
-    const state = stateOf(this);
+    const state = recordOf(this);
     const { parent } = state;
     if (state.state !== 'open') {
       generate(state.device, 'end: the pass has ended [encode-state]');
@@ -52,7 +49,7 @@ export class GPUCommandGraphEncoder {
   /** @param {object} [descriptor] */
   beginComputePass(descriptor = {}) {
     const pass = new GPUCommandGraphPassEncoder(ILLEGAL, descriptor);
-    const parent = stateOf(this);
+    const parent = recordOf(this);
     const state = begin(pass, parent.device, parent.slots);
     Object.assign(state, { parent });
     command(this, 'beginComputePass', () => void (parent.state = 'locked'));
@@ -107,12 +104,12 @@ export class GPUCommandGraphEncoder {
   /** @param {object} [descriptor] */
   finish(descriptor = {}) {
     const graph = new GPUCommandGraph(ILLEGAL, descriptor);
-    const state = stateOf(this);
+    const state = recordOf(this);
     const { device, slots, dispatches, parts } = state;
     const calls = parts.filter((/** @type {any} */ each) => each.kind === 'call').length;
     const error = brokenFinish(state, dispatches.length + calls);
     const content = /** @type {any} */ ({ device, slots, dispatches, error, passed: [] });
-    graphs.set(graph, content);
+    record(graph, content);
     state.state = 'ended';
     if (content.error) {
       if (!isLost(device)) generate(device, `finish of a graph: ${content.error}`);
@@ -153,7 +150,7 @@ function createCommandGraphEncoder(descriptor = {}) {
 function submitGraph(graph, slotBindings = []) {
   expectType(graph, GPUCommandGraph, 'the graph');
   const bindings = toBindings(slotBindings);
-  const content = graphs.get(graph);
+  const content = recordOf(graph);
   const { device } = recordOf(this);
   const wrong = broken('graph-submit-valid', device, content) ?? checkedBindings(content, bindings);
   if (wrong) {

@@ -5,7 +5,7 @@
 
 import { expectType, refuseConstruction, toLabel, toOffsets, toU32, toU64 } from './convert.js';
 import { caught, generate, report } from './errors.js';
-import { recordOf } from './records.js';
+import { record, recordOf } from './records.js';
 import { bind, rehearse } from './replay.js';
 import { broken } from './rules.js';
 
@@ -15,17 +15,6 @@ import { broken } from './rules.js';
  *   indirect: { buffer: GPUBuffer, offset: number } | null, slotted: boolean, markers: Marker[] }} Dispatch
  * @typedef {['pushDebugGroup' | 'popDebugGroup' | 'insertDebugMarker', string]} Marker
  */
-
-/** @type {WeakMap<object, any>} */
-const states = new WeakMap();
-
-/**
- * The state of an encoder of this polyfill.
- * @param {object} encoder
- */
-export function stateOf(encoder) {
-  return states.get(encoder);
-}
 
 /**
  * @param {object} encoder
@@ -56,7 +45,7 @@ export function begin(encoder, device, slots) {
     /** @type {((pass: GPUComputePassEncoder) => void)[]} the same calls for the browser's own verdict */
     rehearsal: [],
   };
-  states.set(encoder, state);
+  record(encoder, state);
   return state;
 }
 
@@ -67,7 +56,7 @@ export function begin(encoder, device, slots) {
  * @param {(state: any) => string | null | undefined | void} steps
  */
 export function command(encoder, name, steps) {
-  const state = states.get(encoder);
+  const state = recordOf(encoder);
   if (state.state === 'ended') {
     generate(state.device, `${name}: the encoder has ended [encode-state]`);
   } else if (state.state === 'locked') {

@@ -16,17 +16,18 @@
  * @property {number} x
  * @property {number} y
  * @property {number} z
+ * @property {GPUBindGroup | null} plain `group` of the most common kind of step, for which nothing else need be looked at
  * @property {{ buffer: GPUBuffer, offset: number } | null} indirect
  */
 
-/** @type {any} the browser's own methods: a pass may carry others for a while (see bundles.js) */
+/** @type {any} the browser's own methods, without our notes: for a rehearsal */
 let native;
 
 export function installReplay() {
-  const { setPipeline, setBindGroup, dispatchWorkgroups, dispatchWorkgroupsIndirect, end } = GPUComputePassEncoder.prototype;
+  const { end } = GPUComputePassEncoder.prototype;
   const { beginComputePass, finish } = GPUCommandEncoder.prototype;
   const { createCommandEncoder } = GPUDevice.prototype;
-  native = { setPipeline, setBindGroup, dispatchWorkgroups, dispatchWorkgroupsIndirect, end, beginComputePass, finish, createCommandEncoder };
+  native = { end, beginComputePass, finish, createCommandEncoder };
 }
 
 /**
@@ -45,14 +46,19 @@ export function planOf(dispatches) {
  * @param {Bound[]} bindings what the slots hold
  */
 export function walk(pass, plan, bindings) {
-  const { setPipeline, setBindGroup, dispatchWorkgroups, dispatchWorkgroupsIndirect } = native;
   const count = plan.length;
   for (let n = 0; n < count; n++) {
     const step = plan[n];
+    if (step.plain !== null) {
+      if (step.pipeline !== null) pass.setPipeline(step.pipeline);
+      pass.setBindGroup(step.index, step.plain);
+      pass.dispatchWorkgroups(step.x);
+      continue;
+    }
     if (step.markers !== null) markAll(pass, step.markers);
-    if (step.pipeline !== null) setPipeline.call(pass, step.pipeline);
+    if (step.pipeline !== null) pass.setPipeline(step.pipeline);
     if (step.index >= 0) {
-      if (step.group !== null && step.offsets === null) setBindGroup.call(pass, step.index, step.group);
+      if (step.group !== null && step.offsets === null) pass.setBindGroup(step.index, step.group);
       else bind(pass, step.index, step.group === null ? bindings[step.slot] : step);
       if (step.more !== null) {
         for (const [index, each] of step.more) bind(pass, index, each.slot === undefined ? each : bindings[each.slot]);
@@ -61,8 +67,8 @@ export function walk(pass, plan, bindings) {
     if (step.immediates !== null) {
       for (const [offset, bytes] of step.immediates) /** @type {any} */ (pass).setImmediates(offset, bytes);
     }
-    if (step.indirect === null) dispatchWorkgroups.call(pass, step.x, step.y, step.z);
-    else dispatchWorkgroupsIndirect.call(pass, step.indirect.buffer, step.indirect.offset);
+    if (step.indirect === null) pass.dispatchWorkgroups(step.x, step.y, step.z);
+    else pass.dispatchWorkgroupsIndirect(step.indirect.buffer, step.indirect.offset);
   }
 }
 
@@ -72,8 +78,8 @@ export function walk(pass, plan, bindings) {
  * @param {any} bound
  */
 export function bind(pass, index, { group, offsets }) {
-  if (offsets === null) native.setBindGroup.call(pass, index, group);
-  else native.setBindGroup.call(pass, index, group, offsets, 0, offsets.length);
+  if (offsets === null) pass.setBindGroup(index, group);
+  else pass.setBindGroup(index, group, offsets, 0, offsets.length);
 }
 
 /**
@@ -105,7 +111,8 @@ export function rehearse(device, calls) {
 function stepOf({ pipeline, groups, immediates, size: [x, y, z], indirect, markers }, set) {
   const changed = groups.filter(([index, each]) => !same(set.groups[index], each));
   const [[index, first], ...more] = changed.length ? changed : [[-1, { slot: -1 }]];
-  const step = {
+  const step = /** @type {Step} */ ({
+    plain: null,
     pipeline: pipeline === set.pipeline ? null : pipeline,
     index,
     group: first.group ?? null,
@@ -118,7 +125,9 @@ function stepOf({ pipeline, groups, immediates, size: [x, y, z], indirect, marke
     y,
     z,
     indirect,
-  };
+  });
+  const { more: further, immediates: bytes, markers: marks, offsets } = step;
+  if (!further && !bytes && !marks && !offsets && !indirect && y === 1 && z === 1) step.plain = step.group;
   set.pipeline = pipeline;
   set.immediates = immediates;
   for (const [at, each] of changed) set.groups[at] = each;
