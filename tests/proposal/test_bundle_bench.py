@@ -1,4 +1,4 @@
-"""The measurement of bundles in the browser: its arms are right, and its report is whole. Its figures are not judged here."""
+"""The measurement of bundles in the browser: its arms are right, its report is whole. Figures are not judged here."""
 
 from __future__ import annotations
 
