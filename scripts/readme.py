@@ -10,11 +10,17 @@ from pathlib import Path
 
 import llm.bench
 from cmdgraph.bench import markdown
+from scripts import bundle_bench
 from scripts.sections import filled, put
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "spec_proposal" / "results"
-RENDERERS = {"decode": llm.bench.to_markdown, "endurance": markdown.endurance, "strategies": markdown.strategies}
+RENDERERS = {
+    "bundles": bundle_bench.to_markdown,
+    "decode": llm.bench.to_markdown,
+    "endurance": markdown.endurance,
+    "strategies": markdown.strategies,
+}
 
 
 def table(name: str) -> str:
