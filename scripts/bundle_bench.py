@@ -23,9 +23,9 @@ DESCRIPTION = (
 BURSTS = 5  # in a sample, which is their median
 TIMES = 3  # runs in a burst: one takes some 150 us, and the clock of a page steps by 5
 REGION = (
-    "JavaScript from createCommandEncoder to the return of the last submit of all dispatches; a sample is the median of "
-    f"{BURSTS} bursts, a burst the mean of {TIMES} runs; the calls are asynchronous, so what the GPU process and the GPU "
-    "do is outside. The arms without the polyfill call the browser's own methods"
+    "JavaScript from createCommandEncoder to the return of the last submit of all dispatches; a sample is the median "
+    f"of {BURSTS} bursts, a burst the mean of {TIMES} runs; the calls are asynchronous, so what the GPU process and "
+    "the GPU do is outside. The arms without the polyfill call the browser's own methods"
 )
 HAND_WRITTEN = "one-pass"
 SKIPPING = "one-pass, redundant state skipped"
