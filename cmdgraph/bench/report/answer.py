@@ -40,11 +40,15 @@ def _sentence(result: Result) -> str:
     assert wall is not None
     verb = "takes a dispatch" if cpu[2] < cpu[0] else "does not help: it takes a dispatch"
     return (
-        f"On {plain(result.machine.short)} replaying {verb} from {number(cpu[0])} to {number(cpu[2])} us of the "
+        f"On {plain(result.machine.short)}, replaying {verb} from {number(cpu[0])} to {number(cpu[2])} us of the "
         f"caller's CPU time and from {number(wall[0])} to {number(wall[2])} us of wall time. One pass and one submit "
-        f"by hand, which any program can have today, gives {times(cpu[0] / cpu[1])} and {times(wall[0] / wall[1])} of "
-        f"that; what a graph adds is {times(cpu[1] / cpu[2])} and {times(wall[1] / wall[2])}."
+        f"by hand, which any program can have today, gives {_gain(cpu[0] / cpu[1])} and {_gain(wall[0] / wall[1])} of "
+        f"that; what a graph adds is {_gain(cpu[1] / cpu[2])} and {_gain(wall[1] / wall[2])}."
     )
+
+
+def _gain(factor: float) -> str:
+    return times(factor) if factor > 1 else "nothing"
 
 
 def _table(results: Sequence[Result]) -> Table:

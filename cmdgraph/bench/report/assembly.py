@@ -83,14 +83,18 @@ def _lead(evidence: Evidence) -> list[Block]:
     when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
     lead: list[Block] = [
         Text(
-            f"{len(evidence.results)} results of {len(machines)} {'machine' if len(machines) == 1 else 'machines'}, "
-            f"measured {when}: {among(machines)}. Every number below is computed from their files by `cmdgraph "
+            f"{_counted(len(evidence.results), 'result')} of {_counted(len(machines), 'machine')}, "
+            f"measured {when}: {'; '.join(machines)}. Every number below is computed from their files by `cmdgraph "
             "report`; none is typed."
         )
     ]
     if all(machine.software for machine in evidence.machines):
         lead.append(Note("**Software adapter only.** Nothing here was measured on a GPU; see the caveats."))
     return lead
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _question() -> list[Block]:

@@ -22,7 +22,7 @@ def where(result: Result) -> str:
     implementation = environment.implementation
     mark = "**software adapter** " if environment.software_adapter else ""
     doubts = [
-        *(["files changed since"] if environment.dirty else []),
+        *(["with changed files"] if environment.dirty else []),
         *(["interrupted: fewer samples than wanted"] if result.interrupted else []),
         *(["flagged as noisy"] if result.noise else []),
     ]

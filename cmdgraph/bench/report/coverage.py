@@ -29,18 +29,24 @@ def platforms(evidence: Evidence) -> Table:
 
 
 def sources(evidence: Evidence) -> Table:
-    """Every file: what it holds, where it was measured, by which command."""
+    """Every file, machine by machine: what it holds, and by which command it was made."""
+    found = sorted(evidence.results, key=lambda result: (result.machine, _machine(result), result.path))
     rows = [
         [
-            f"`{plain(r.path)}`",
-            r.experiment,
-            _machine(r),
-            r.environment.date,
-            f"`{r.environment.command.replace('`', '')}`",
+            _machine(result),
+            f"`{_code(result.path)}`",
+            result.experiment,
+            result.environment.date[:16].replace("T", " "),
+            f"`{_code(result.environment.command)}`",
         ]
-        for r in sorted(evidence.results, key=lambda result: result.path)
+        for result in found
     ]
-    return Table.of("", ["file", "experiment", "measured on", "date", "command"], rows)
+    return Table.of("", ["measured on", "file", "experiment", "date", "command"], rows, merged=1, grouped=True)
+
+
+def _code(text: str) -> str:
+    """`text` from a file inside a code span."""
+    return " ".join(text.replace("`", "'").split())
 
 
 def _machine(result: Result) -> str:

@@ -21,6 +21,9 @@ from cmdgraph.bench.report.sections.strategies import CPU, WALL
 __all__ = ["LAYERS", "Layer", "blocks"]
 
 
+SOURCES = (strategies.EXPERIMENT, validation.EXPERIMENT)
+
+
 @attrs.frozen
 class Layer:
     """`cost` gives us a dispatch, negative where the difference is below the noise, or None; `how` says from what."""
@@ -32,10 +35,10 @@ class Layer:
 
 def blocks(evidence: Evidence) -> list[Block]:
     """The table; nothing where no machine has any of it."""
-    machines = [machine for machine in evidence.machines if evidence.of(strategies.EXPERIMENT, machine)]
+    used = sorted((r for name in SOURCES for r in evidence.of(name)), key=lambda result: result.machine)
+    machines = list(dict.fromkeys(result.machine for result in used))
     if not machines:
         return []
-    used = [result for machine in machines for result in evidence.of(strategies.EXPERIMENT, machine)]
     rows = [
         [layer.name, *(_cell(layer.cost(evidence, machine)) for machine in machines), layer.how] for layer in LAYERS
     ]

@@ -110,9 +110,8 @@ def types(evidence: Evidence, machine: Machine) -> Ours | None:
     if result is None or found is None:
         return None
     same = dtype.same_cost(result)
-    return Ours(
-        f"f16 / f32 {interval(found)}, eager", same, "" if same else "the two differ by more than the noise here"
-    )
+    why = "an interval over 1 shows no difference" if same else "the two differ by more than the noise here"
+    return Ours(f"f16 / f32 {interval(found)}, eager", same, why)
 
 
 def large_batches(evidence: Evidence, machine: Machine) -> Ours | None:
@@ -121,7 +120,7 @@ def large_batches(evidence: Evidence, machine: Machine) -> Ours | None:
     if found is None or not gained:
         return None
     (least, first), (most, last) = gained[0], gained[-1]
-    text = f"a replay gains {interval(first)} with {least:,} workgroups a dispatch, {interval(last)} with {most:,}"
+    text = f"a replay gains {interval(first)} at {least:,} workgroups a dispatch, {interval(last)} at {most:,}"
     same = last.ratio < first.ratio
     crossed = f"no gain to speak of from {number(found.value)} workgroups on" if found.value is not None else ""
     return Ours(

@@ -15,11 +15,14 @@ from cmdgraph.bench.results import ResultError
 
 __all__ = ["read_folder"]
 
+ELSEWHERE = ("fuzz",)
+"""Experiments that measure no machine: their files may lie beside the others, and other pages show them."""
+
 
 def read_folder(folder: Path, *, mix: bool = False) -> Evidence:
     """All results below `folder`; the same result in two files counts once.
 
-    A file that says of itself to be something else than a measurement ("format") is skipped.
+    Files of experiments that other pages show are skipped.
 
     Raises:
         ResultError: there is no result; a file is none, is damaged, or is of another version; or the results are of
@@ -37,7 +40,7 @@ def read_folder(folder: Path, *, mix: bool = False) -> Evidence:
         name = str(path.relative_to(folder))
         report = _report(path)
         content = json.dumps(report, sort_keys=True)
-        if "environment" not in report:
+        if report["experiment"] in ELSEWHERE:
             skipped.append(name)
         elif content not in seen:
             found.append(_result(path, name, report))

@@ -84,10 +84,10 @@ def _panel(axes: Axes, panel: Panel) -> None:
 
 
 def _look(series: Mapping[str, object], place: int) -> tuple[str, object]:
-    """The colour of the kind of way; a second line of the same kind in a panel is dashed."""
+    """The colour of the kind of way, a second line of the same kind dashed; where none is a way, one colour each."""
     names = list(series)
     colours = [style.colour_of(name) for name in names]
-    if len(set(colours)) == 1 and len(names) > 1:
+    if set(colours) == {style.COLOURS["other"]}:
         cycle = [style.COLOURS[key] for key in ("pass", "naive", "ahead", "extra", "native", "other")]
         return cycle[place % len(cycle)], _DASHES[place // len(cycle) % len(_DASHES)]
     return colours[place], _DASHES[colours[:place].count(colours[place]) % len(_DASHES)]

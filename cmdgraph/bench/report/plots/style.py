@@ -39,12 +39,12 @@ DARK = {
     "ink": "#e6e8eb",
     "muted": "#9aa3af",
     "grid": "#2a2f37",
-    "naive": "#ff6b52",
-    "pass": "#5b8df5",
-    "ahead": "#8fe3b9",
-    "native": "#b06bb5",
-    "extra": "#dda32c",
-    "other": "#8b939c",
+    "naive": "#e27b5e",
+    "pass": "#6da9fc",
+    "ahead": "#93e5c9",
+    "native": "#b2599d",
+    "extra": "#ecb55b",
+    "other": "#a0a7b0",
 }
 COLOURS = {name: LIGHT[name] for name in LIGHT}
 WIDTH = 9.8
