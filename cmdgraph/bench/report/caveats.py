@@ -46,8 +46,8 @@ def _state(evidence: Evidence) -> Iterator[str]:
 
 def _noise(evidence: Evidence) -> Iterator[str]:
     for result in evidence.results:
-        for sentence in result.noise:
-            yield f"**Noise:** {plain(result.machine.short)}, {result.experiment}: {plain(sentence)}."
+        if result.noise:
+            yield f"**Noise:** {plain(result.machine.short)}, {result.experiment}: {plain('; '.join(result.noise))}."
 
 
 def _repeats(evidence: Evidence) -> Iterator[str]:
