@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench readme spec clean
+.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench report readme spec clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -17,6 +17,7 @@ help:
 	@echo 'make native     the Vulkan layer of strategy "native" (takes gcc and libvulkan-dev)'
 	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
 	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
+	@echo 'make report     one page from those files, in build/report; FROM=FOLDER OUT=FOLDER, ARGS=--mix takes several commits together'
 	@echo 'make spec       the text of the proposal, spec_proposal/index.bs, as build/spec/index.html'
 	@echo 'make readme     makes the tables of README.md from those files'
 	@echo 'make lint       format, lint and types only'
@@ -64,6 +65,9 @@ format: setup
 bench: setup
 	@$(run) python -m llm fetch >/dev/null
 	@$(run) python -m scripts.bench $(NAME) $(if $(ON),--on $(ON)) $(ARGS)
+
+report: setup
+	@$(run) python -m cmdgraph report $(or $(FROM),spec_proposal/results) -o $(or $(OUT),build/report) $(ARGS)
 
 readme: setup
 	@$(run) python -m scripts.readme

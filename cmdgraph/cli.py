@@ -1,4 +1,4 @@
-"""The command `cmdgraph`: facts about this machine, saved graphs, and the experiments that need no LLM.
+"""The command `cmdgraph`: facts about this machine, saved graphs, the experiments that need no LLM, and the report.
 
 Results go to stdout, progress and errors to stderr. Exit status 1: something failed or is not there; 2: wrong
 usage.
@@ -20,6 +20,7 @@ import click
 
 from cmdgraph import adapters
 from cmdgraph.bench.command import bench
+from cmdgraph.bench.report.command import report
 from cmdgraph.view.dump import FORMS
 from cmdgraph.view.summary import KINDS
 
@@ -126,6 +127,7 @@ def _load(file: str, package: str) -> CommandGraph:
 
 
 cli.add_command(bench)
+cli.add_command(report)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -89,6 +89,7 @@ class Campaign:
     def report(self) -> dict[str, Any]:
         """All counts, ready for JSON."""
         return {
+            "experiment": "fuzz",
             "programs": self.programs,
             "seed": self.seed,
             "seconds": round(self.seconds, 1),

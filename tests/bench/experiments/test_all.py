@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from cmdgraph import adapters
 from cmdgraph.bench import experiments, formats, native_phases, results
 from cmdgraph.bench.experiments import batch, bindings, dispatch, dtype, graph_size, phases, validation
 from cmdgraph.bench.method import MeasurementError, Plan
+from cmdgraph.bench.report import make
 
 TINY: dict[str, dict[str, Any]] = {
     "strategies": {"dispatches": 12},
@@ -65,6 +67,15 @@ def test_ratios_fits_and_series_name_rows_that_are_there(reports: dict[str, dict
             along = [row for row in report["rows"] if row.get("series") == fit["series"]]
             assert len(along) >= 2
             assert all(fit["against"] in row for row in along)
+
+
+def test_every_report_has_a_section_in_the_page(reports: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    for name, report in reports.items():
+        results.write(report, tmp_path / f"{name}.json")
+    _, text, *_ = make(tmp_path, tmp_path / "out", mix=True)
+
+    assert "Also measured" not in text.read_text()
+    assert len(list((tmp_path / "out" / "plots").iterdir())) >= 9
 
 
 @pytest.mark.parametrize("kind", formats.FORMATS)

@@ -1,0 +1,134 @@
+"""What each layer between a program and the GPU costs, beside the baseline of one pass and one submit.
+
+A layer's cost is the difference of two rows that differ by that layer alone, or a figure of its own; where neither was
+measured the cell says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+
+from cmdgraph.bench.report.captions import caption
+from cmdgraph.bench.report.claims import NOT_MEASURED
+from cmdgraph.bench.report.document import Block, Table, Text, plain
+from cmdgraph.bench.report.evidence import Evidence, Machine
+from cmdgraph.bench.report.figures import number
+from cmdgraph.bench.report.sections import strategies, validation
+from cmdgraph.bench.report.sections.strategies import CPU, WALL
+
+__all__ = ["LAYERS", "Layer", "blocks"]
+
+
+SOURCES = (strategies.EXPERIMENT, validation.EXPERIMENT)
+
+
+@attrs.frozen
+class Layer:
+    """`cost` gives us a dispatch, negative where the difference is below the noise, or None; `how` says from what."""
+
+    name: str
+    how: str
+    cost: Callable[[Evidence, Machine], float | None]
+
+
+def blocks(evidence: Evidence) -> list[Block]:
+    """The table; nothing where no machine has any of it."""
+    used = sorted((r for name in SOURCES for r in evidence.of(name)), key=lambda result: result.machine)
+    machines = list(dict.fromkeys(result.machine for result in used))
+    if not machines:
+        return []
+    rows = [
+        [layer.name, *(_cell(layer.cost(evidence, machine)) for machine in machines), layer.how] for layer in LAYERS
+    ]
+    header = ["layer", *(plain(machine.short) for machine in machines), "how it is told"]
+    return [
+        Text(
+            "The baseline is what any program can have today: all dispatches in one pass and one submit. What a "
+            "layer adds is the difference of two ways that differ by it alone."
+        ),
+        Table.of(caption("us a dispatch.", used), header, rows),
+    ]
+
+
+def _cell(cost: float | None) -> str:
+    if cost is None:
+        return NOT_MEASURED
+    return number(cost) if cost > 0 else "below the noise"
+
+
+def _row(evidence: Evidence, machine: Machine, name: str, figure: str) -> float | None:
+    result = next(iter(evidence.of(strategies.EXPERIMENT, machine)), None)
+    row = result.row(name) if result else None
+    return result.figure(row, figure).median if result and row else None
+
+
+def _of(name: str, figure: str) -> Callable[[Evidence, Machine], float | None]:
+    return lambda evidence, machine: _row(evidence, machine, name, figure)
+
+
+def _difference(more: str, less: str, figure: str = CPU) -> Callable[[Evidence, Machine], float | None]:
+    """What the one way costs more than the other, by the medians of a figure."""
+
+    def cost(evidence: Evidence, machine: Machine) -> float | None:
+        high, low = _row(evidence, machine, more, figure), _row(evidence, machine, less, figure)
+        return None if high is None or low is None else high - low
+
+    return cost
+
+
+def _validation(evidence: Evidence, machine: Machine) -> float | None:
+    """What the implementation's own validation costs, by switching it off."""
+    result = next(iter(evidence.of(validation.EXPERIMENT, machine)), None)
+    return validation.cost(result) if result else None
+
+
+def _gpu_idle(evidence: Evidence, machine: Machine) -> float | None:
+    """Wall time of the fastest replay that nobody waits for beyond its time on the GPU."""
+    result = next(iter(evidence.of(strategies.EXPERIMENT, machine)), None)
+    row = strategies.best_replay(result, WALL) if result else None
+    if result is None or row is None or "gpu_us_per_dispatch" not in row.figures:
+        return None
+    return result.figure(row, WALL).median - row.figures["gpu_us_per_dispatch"].median
+
+
+def _behind(evidence: Evidence, machine: Machine) -> float | None:
+    """What passes beyond the caller's CPU time when nothing but native calls is made."""
+    wall, cpu = (_row(evidence, machine, "bare-c-loop", figure) for figure in (WALL, CPU))
+    return None if wall is None or cpu is None else wall - cpu
+
+
+def _none(_evidence: Evidence, _machine: Machine) -> None:
+    return None
+
+
+LAYERS: Sequence[Layer] = (
+    Layer(
+        "**baseline:** one pass, one submit, public API, caller CPU",
+        "`single-pass-public`",
+        _of("single-pass-public", CPU),
+    ),
+    Layer("**baseline:** the same, wall", "`single-pass-public`", _of("single-pass-public", WALL)),
+    Layer(
+        "an encoder, pass and submit each, from Python",
+        "`eager` less `single-pass-public`",
+        _difference("eager", "single-pass-public"),
+    ),
+    Layer(
+        "an encoder, pass and submit each, from C", "`per-op` less `single-pass`", _difference("per-op", "single-pass")
+    ),
+    Layer("Python", "`single-pass-public` less `bare-c-loop`", _difference("single-pass-public", "bare-c-loop")),
+    Layer("JavaScript", "a browser's results", _none),
+    Layer("wire to the GPU process", "a browser's results", _none),
+    Layer("validation by the implementation", "validation on less off, Dawn", _validation),
+    Layer(
+        "tracking: lock, flags and scopes of a graph",
+        "`single-pass` less `bare-c-loop`",
+        _difference("single-pass", "bare-c-loop"),
+    ),
+    Layer("native encode and submit", "`bare-c-loop`", _of("bare-c-loop", CPU)),
+    Layer("left on the caller when encoded ahead", "`prerecorded-burst-8`", _of("prerecorded-burst-8", CPU)),
+    Layer("driver and GPU behind the calls", "wall less caller CPU of `bare-c-loop`", _behind),
+    Layer("GPU idle", "wall less GPU time of the fastest replay", _gpu_idle),
+)
