@@ -125,9 +125,11 @@ class Model:
         for text in range(self.texts):
             self._write("state", text * STATE_BYTES, [position, 0, token, 0])
 
-    def step(self) -> None:
-        """Run the decoder on the token at the present position and move to the next one. Does not wait."""
-        self.runtime.run(self.dispatches)
+    def step(self, *, named: bool = True) -> None:
+        """Run the decoder on the token at the present position and move to the next one, inside debug groups where
+        `named`. Does not wait.
+        """
+        self.runtime.run(self.dispatches, named=named)
 
     __call__ = step
 
