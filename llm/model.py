@@ -5,6 +5,7 @@ Position, prompt, current token, the generator of random numbers and whether the
 and the last dispatch of a step advances them, so a step is the same calls every time and needs nothing from the CPU.
 """
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -133,12 +134,18 @@ class Model:
 
     __call__ = step
 
-    def prefill(self, tokens: int) -> None:
+    def with_dispatches(self, dispatches: Sequence[Prepared]) -> "Model":
+        """This model, state and cache included, with other dispatches in a step."""
+        other = copy.copy(self)
+        other.dispatches = list(dispatches)
+        return other
+
+    def prefill(self, tokens: int, *, named: bool = True) -> None:
         """Run the decoder on the next `tokens` tokens of the prompt at once, but not on its last one, which a step
-        takes. `tokens` is one of those that `batches` gives. Does not wait.
+        takes, inside debug groups where `named`. `tokens` is one of those that `batches` gives. Does not wait.
         """
         self.prepare_prefill(tokens)
-        self.runtime.run(self._prefills[tokens])
+        self.runtime.run(self._prefills[tokens], named=named)
 
     def prepare_prefill(self, tokens: int) -> Plan:
         """Make what a prefill of `tokens` tokens needs, unless it is there, and give its plan."""

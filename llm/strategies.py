@@ -89,10 +89,10 @@ def runner(model: Model, strategy: str, *, per_submit: int = 1) -> Iterator[Runn
     """
     if strategy == EAGER:
         # Without debug groups: a replay has them for nothing, so they must not make eager calls look worse.
-        step = functools.partial(model.step, named=False)
+        step, prefill = (functools.partial(call, named=False) for call in (model.step, model.prefill))
         calls = count_calls(model.device, step)
         submit = _eagerly(model, step, per_submit)
-        yield Runner(strategy, step, submit, model.prefill, calls.dispatches, calls.passes, calls.submits, per_submit)
+        yield Runner(strategy, step, submit, prefill, calls.dispatches, calls.passes, calls.submits, per_submit)
         return
     with ExitStack() as stack:
         ahead = strategy.endswith("-ahead")

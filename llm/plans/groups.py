@@ -5,14 +5,12 @@ from collections.abc import Mapping
 from llm.plans.plan import Op
 
 _BLOCKS: Mapping[str, str] = {
-    "embedding": "embedding",
     "x": "embedding",
     "begin": "embedding",
     "rotary": "embedding",
     "final_norm": "output",
     "logits": "output",
     "sample": "sampling",
-    "advance": "advance",
 }
 
 
@@ -22,6 +20,6 @@ def groups_of(op: Op) -> tuple[str, ...]:
     """
     first, *rest = op.name.split(".")
     if first != "layer":
-        return (_BLOCKS[first],)
+        return (_BLOCKS.get(first, first),)
     number, block = rest[:2]
     return (f"layer {number}", "mlp" if block.startswith("mlp") else "attention")
