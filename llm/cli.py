@@ -20,16 +20,18 @@ import wgpu
 # Before any bind group is made: what a bind group holds is noted when it is created.
 from cmdgraph import CommandGraphError
 from cmdgraph.bench import environment
-from llm import bench as experiment
+from cmdgraph.bench.command import command
+from cmdgraph.bench.method import MeasurementError
+from cmdgraph.bench.results import ResultError
 from llm import check as checks
-from llm import files, torch_rows, tune
+from llm import experiments, files, tune
 from llm.assets import ensure_model
 from llm.demo import run_demo
 from llm.device import first_line, kernel_shapes, open_device
 from llm.errors import LLMError
 from llm.generate import Generation
 from llm.loading import DEFAULT_PLAN, load_model, open_source
-from llm.options import Choice, batch_option, model_options, names, tokens_option
+from llm.options import MODEL_OPTIONS, Choice, batch_option, model_options, names, tokens_option
 from llm.plans import PLANS
 from llm.sampling import Sampling
 from llm.store import WeightStore
@@ -39,7 +41,19 @@ PLAN = click.option("--plan", type=click.Choice(list(PLANS)), default=DEFAULT_PL
 PLAN_LIST = click.option("--plan", default="unfused,paper,fused", show_default=True, help="Comma-separated.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Group(click.Group):
+    """Makes the command of an experiment when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *experiments.NAMES]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in experiments.NAMES:
+            return super().get_command(ctx, cmd_name)
+        return command(cmd_name, experiments.load(cmd_name), MODEL_OPTIONS, Choice)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def cli() -> None:
     """A small language model on WebGPU."""
 
@@ -118,55 +132,6 @@ def generate(
         f"stopped by: {generation.stop_reason}",
         err=True,
     )
-
-
-@cli.command()
-@click.option("--strategies", default=",".join(STRATEGIES), show_default=True, help="Comma-separated.")
-@tokens_option(16)
-@click.option("--rounds", type=click.IntRange(min=1), default=experiment.ROUNDS, show_default=True)
-@click.option("--prefill", type=click.IntRange(min=0), default=0, help="Time a prompt of so many tokens too.")
-@click.option("--depth", type=click.IntRange(min=0), default=0, help="Begin behind so many made-up tokens.")
-@click.option("--steps-per-submit", type=click.IntRange(1, 64), default=1, show_default=True)
-@batch_option
-@click.option("--torch", "with_torch", is_flag=True, help="Rows of PyTorch on CUDA, eager and by a CUDA graph.")
-@click.option("-o", "--output", type=click.Choice(["md", "json"]), default="md", show_default=True)
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
-@PLAN_LIST
-@model_options
-def bench(
-    choice: Choice,
-    plan: str,
-    strategies: str,
-    tokens: int,
-    rounds: int,
-    prefill: int,
-    depth: int,
-    steps_per_submit: int,
-    batch: int,
-    with_torch: bool,
-    output: str,
-    quiet: bool,
-) -> None:
-    """Compare plans and strategies on the model's decode step, with the tokens checked."""
-    plans, ways = names(plan, "plan", list(PLANS)), names(strategies, "strategy", STRATEGIES)
-    loaded = choice.load(plans[0], texts=batch)
-    report = experiment.measure(
-        loaded,
-        ways,
-        tokens,
-        None if quiet else _tell_progress,
-        plans=plans,
-        rounds=rounds,
-        prefill=prefill,
-        depth=depth,
-        per_submit=steps_per_submit,
-    )
-    if with_torch:
-        report["torch"] = torch_rows.measure(loaded.model.config, loaded.model.store.dtype, tokens * rounds)
-    click.echo(json.dumps(report, indent=2) if output == "json" else experiment.to_markdown(report))
-    if not experiment.all_right(report):
-        wrong = [f"{row['plan']}/{row['strategy']}" for row in report["rows"] if not row["tokens_equal_reference"]]
-        raise click.ClickException(f"wrong tokens by {', '.join(wrong)}; their figures are left out")
 
 
 @cli.command()
@@ -270,7 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
     # Before any driver starts: Mesa complains on stderr when this folder is not named.
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
     try:
-        cli.main(arguments, prog_name="python -m llm", standalone_mode=False)
+        status = cli.main(arguments, prog_name="python -m llm", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         return _failed(error.format_message(), error.exit_code)
@@ -282,13 +247,13 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except LLMError as error:
         return _failed(str(error), error.exit_code)
-    except (CommandGraphError, experiment.method.MeasurementError) as error:
+    except (CommandGraphError, MeasurementError, ResultError) as error:
         return _failed(str(error), 1)
     except OSError as error:
         return _failed(str(error), 1)
     except wgpu.GPUError as error:
         return _failed(f"the GPU refused or was lost: {first_line(error)}; run again, or use a smaller model", 1)
-    return 0
+    return status if isinstance(status, int) else 0
 
 
 def _failed(message: str, status: int) -> int:

@@ -61,23 +61,20 @@ class LoadedModel:
     def golden(self) -> str:
         return self.source.golden
 
-    def with_plan(self, plan: str) -> "LoadedModel":
-        """The same weights by another plan."""
+    def with_plan(self, plan: str, **changes: Any) -> "LoadedModel":
+        """The same weights by another plan. `changes` are options of Model that become others too, say ``texts``."""
         model = self.model
-        if plan == model.plan.name:
+        if plan == model.plan.name and not changes:
             return self
-        other = Model(
-            model.device,
-            model.config,
-            model.store,
-            plan,
-            max_context=model.max_context,
-            kernels=model.target.kernels,
-            sampling=model.sampling,
-            texts=model.texts,
-            shapes=model.target.shapes,
-            pipelines=model.runtime.pipelines,
-        )
+        options: dict[str, Any] = {
+            "max_context": model.max_context,
+            "kernels": model.target.kernels,
+            "sampling": model.sampling,
+            "texts": model.texts,
+            "shapes": model.target.shapes,
+            "pipelines": model.runtime.pipelines,
+        }
+        other = Model(model.device, model.config, model.store, plan, **{**options, **changes})
         return LoadedModel(self.source, other)
 
 

@@ -5,6 +5,7 @@ Position, prompt, current token, the generator of random numbers and whether the
 and the last dispatch of a step advances them, so a step is the same calls every time and needs nothing from the CPU.
 """
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -125,18 +126,26 @@ class Model:
         for text in range(self.texts):
             self._write("state", text * STATE_BYTES, [position, 0, token, 0])
 
-    def step(self) -> None:
-        """Run the decoder on the token at the present position and move to the next one. Does not wait."""
-        self.runtime.run(self.dispatches)
+    def step(self, *, named: bool = True) -> None:
+        """Run the decoder on the token at the present position and move to the next one, inside debug groups where
+        `named`. Does not wait.
+        """
+        self.runtime.run(self.dispatches, named=named)
 
     __call__ = step
 
-    def prefill(self, tokens: int) -> None:
+    def with_dispatches(self, dispatches: Sequence[Prepared]) -> "Model":
+        """This model, state and cache included, with other dispatches in a step."""
+        other = copy.copy(self)
+        other.dispatches = list(dispatches)
+        return other
+
+    def prefill(self, tokens: int, *, named: bool = True) -> None:
         """Run the decoder on the next `tokens` tokens of the prompt at once, but not on its last one, which a step
-        takes. `tokens` is one of those that `batches` gives. Does not wait.
+        takes, inside debug groups where `named`. `tokens` is one of those that `batches` gives. Does not wait.
         """
         self.prepare_prefill(tokens)
-        self.runtime.run(self._prefills[tokens])
+        self.runtime.run(self._prefills[tokens], named=named)
 
     def prepare_prefill(self, tokens: int) -> Plan:
         """Make what a prefill of `tokens` tokens needs, unless it is there, and give its plan."""

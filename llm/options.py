@@ -38,29 +38,34 @@ class Choice:
         )
 
 
-_OPTIONS = [
-    click.option(
-        "--model",
+MODEL_OPTIONS = [
+    click.Option(
+        ["--model"],
         default=DEFAULT_MODEL,
         show_default=True,
         help=f"{DEFAULT_MODEL}, {', '.join(PRESETS)} (random weights unless --weights is given), a GGUF file, or a "
         "directory with safetensors.",
     ),
-    click.option("--weights", default=None, help="GGUF file or directory with the real weights of a preset."),
-    click.option(
-        "--dtype",
+    click.Option(["--weights"], default=None, help="GGUF file or directory with the real weights of a preset."),
+    click.Option(
+        ["--dtype"],
         type=click.Choice(DTYPES),
         default=DEFAULT_DTYPE,
         show_default=True,
         help="What matrices are on the GPU; native: as the file has them.",
     ),
-    click.option("--kernels", type=click.Choice(KERNEL_SETS), default=None, help="By default what suits the adapter."),
-    click.option("--context", type=click.IntRange(min=1), default=None, help="Positions that the cache has room for."),
+    click.Option(
+        ["--kernels"], type=click.Choice(KERNEL_SETS), default=None, help="By default what suits the adapter."
+    ),
+    click.Option(
+        ["--context"], type=click.IntRange(min=1), default=None, help="Positions that the cache has room for."
+    ),
 ]
+"""The options that make a Choice."""
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that make a Choice, handed to the command as `choice`."""
+    """Gives a command MODEL_OPTIONS; it gets the Choice as `choice`."""
 
     def with_choice(
         *args: Any,
@@ -74,9 +79,8 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, choice=Choice(model, weights, dtype, kernels, context), **others)
 
     with_choice.__name__, with_choice.__doc__ = command.__name__, command.__doc__
-    with_choice.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    for option in reversed(_OPTIONS):
-        option(with_choice)
+    params = [*reversed(MODEL_OPTIONS), *getattr(command, "__click_params__", [])]
+    with_choice.__click_params__ = params  # type: ignore[attr-defined]
     return with_choice
 
 

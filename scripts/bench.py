@@ -32,11 +32,14 @@ WORK = ROOT / ".cache" / "bench"
 OUT = ROOT / "spec_proposal" / "results"
 
 LLM = {
-    "decode": "python -m llm bench --model smollm2-135m --plan unfused "
-    "--strategies eager,per-op,single-pass --tokens 16",
-    "files": "python -m llm files --model smollm2-135m --dtype f16",
+    "decode": "python -m llm bench{quick}",
+    "fusion": "python -m llm fusion{quick}",
+    "count": "python -m llm count{quick}",
+    "kernel": "python -m llm kernel{quick}",
+    "decode-batch": "python -m llm batch{quick}",
+    "files": "python -m llm files --dtype f16",
 }
-"""Commands of the experiments with an LLM, by name. They run on wgpu-native."""
+"""Commands of the experiments with an LLM, SmolLM2, by name. They run on wgpu-native."""
 
 
 @frozen
@@ -83,7 +86,8 @@ def steps(package: str, *, full: bool) -> list[Step]:
         Step(name, f"python -m cmdgraph bench {name}{quick} --on {package} --quiet -o json")
         for name in experiments.NAMES
     ]
-    return found + [Step(name, f"{command} --quiet -o json") for name, command in LLM.items() if package == "wgpu"]
+    models = LLM if package == "wgpu" else {}
+    return found + [Step(name, f"{command.format(quick=quick)} --quiet -o json") for name, command in models.items()]
 
 
 def default_name(package: str) -> str:

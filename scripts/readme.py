@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import llm.bench
+import llm.experiments.decode
 import llm.files
 from cmdgraph.bench import markdown, results
 from scripts import bundle_bench
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "spec_proposal" / "results"
 RENDERERS = {
     "bundles": bundle_bench.to_markdown,
-    "decode": llm.bench.to_markdown,
+    "decode": llm.experiments.decode.to_markdown,
     "endurance": markdown.endurance,
     "files": llm.files.to_markdown,
     "strategies": markdown.strategies,

@@ -1,13 +1,14 @@
 """`cmdgraph bench`: every experiment as a subcommand, with the options that all of them share.
 
-The result goes to stdout, all else to stderr. An experiment's file is loaded when its command is asked for.
+The result goes to stdout, all else to stderr. An experiment's file is loaded when its command is asked for. `command`
+makes such a command of any experiment, whatever it runs on.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,8 @@ from cmdgraph import adapters, enable_native
 from cmdgraph.bench import formats, results
 from cmdgraph.bench.experiments import NAMES, Experiment, Option, OptionError, load
 from cmdgraph.bench.method import Plan
-from cmdgraph.bench.results import Report
 
-__all__ = ["INTERRUPTED", "bench"]
+__all__ = ["INTERRUPTED", "bench", "command"]
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as of a shell's."""
@@ -36,7 +36,10 @@ class _Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
-        return _command(cmd_name, load(cmd_name)) if cmd_name in NAMES else None
+        if cmd_name not in NAMES:
+            return None
+        experiment = load(cmd_name)
+        return command(cmd_name, experiment, list(_device_options()), functools.partial(_open, experiment))
 
 
 @click.group(cls=_Group, invoke_without_command=True)
@@ -76,17 +79,29 @@ class _Refused(click.ClickException):
     exit_code = 2
 
 
-def _command(name: str, experiment: Experiment) -> click.Command:
-    run = functools.partial(_run, name, experiment)
+def command(
+    name: str, experiment: Experiment, places: Sequence[click.Option], subject: Callable[..., Any]
+) -> click.Command:
+    """The command of an experiment. `places` are the options that say what it runs on: `subject` makes of their values
+    what the experiment's `measure` takes first.
+    """
+    keys = [option.name for option in places if option.expose_value and option.name]
+    run = functools.partial(_run, name, experiment, keys, subject)
     parameters = [_own(key, option) for key, option in experiment.options.items()]
     return click.Command(
-        name, callback=run, params=[*parameters, *_shared(experiment)], help=experiment.help, short_help=experiment.help
+        name,
+        callback=run,
+        params=[*parameters, *_how(experiment), *places, *_how_much(experiment)],
+        help=experiment.help,
+        short_help=experiment.help,
     )
 
 
 def _own(name: str, option: Option) -> click.Option:
     kind: Any = click.IntRange(min=option.least)
     default = option.default
+    if isinstance(default, bool):
+        return click.Option([f"--{name.replace('_', '-')}"], is_flag=True, help=option.help)
     if option.choices:
         kind = click.Choice(option.choices)
     elif isinstance(default, tuple):
@@ -98,9 +113,8 @@ def _own(name: str, option: Option) -> click.Option:
     )
 
 
-def _shared(experiment: Experiment) -> Iterator[click.Option]:
-    positive = click.IntRange(min=1)
-    kinds, packages = click.Choice(formats.FORMATS), click.Choice(list(adapters.IMPLEMENTATIONS))
+def _how(experiment: Experiment) -> Iterator[click.Option]:
+    positive, kinds = click.IntRange(min=1), click.Choice(formats.FORMATS)
     option = functools.partial(click.Option, show_default=True)
     if experiment.rounded:
         yield option(["-r", "--rounds"], type=positive, default=experiment.rounds, help="Samples of each row.")
@@ -109,6 +123,11 @@ def _shared(experiment: Experiment) -> Iterator[click.Option]:
         yield option(["--seed"], type=int, default=0, help="Of the work and of the order of the rows.")
     yield option(["-o", "--output"], type=kinds, default="md", help="Markdown to read, JSON to keep.")
     yield option(["--file"], type=click.Path(path_type=Path), help="Also write the JSON there.")
+
+
+def _device_options() -> Iterator[click.Option]:
+    packages = click.Choice(list(adapters.IMPLEMENTATIONS))
+    option = functools.partial(click.Option, show_default=True)
     yield option(["--on", "package"], type=packages, default="wgpu", help="wgpu is wgpu-native, wgpudawn is Dawn.")
     yield option(["--adapter"], help="Part of the adapter's name; by default the one for high performance.")
     yield option(
@@ -120,19 +139,21 @@ def _shared(experiment: Experiment) -> Iterator[click.Option]:
         help="Print them, and end.",
     )
     yield option(["--native"], is_flag=True, help="With the native layer under it (make native).")
-    yield option(["--quick"], is_flag=True, help="Less of everything: " + _quick_words(experiment) + ".")
-    yield option(["--quiet"], is_flag=True, help="No progress on stderr.")
+
+
+def _how_much(experiment: Experiment) -> Iterator[click.Option]:
+    yield click.Option(["--quick"], is_flag=True, help="Less of everything: " + _quick_words(experiment) + ".")
+    yield click.Option(["--quiet"], is_flag=True, help="No progress on stderr.")
 
 
 def _run(
     name: str,
     experiment: Experiment,
+    places: Sequence[str],
+    subject: Callable[..., Any],
     *,
     output: str,
     file: Path | None,
-    package: str,
-    adapter: str | None,
-    native: bool,
     quick: bool,
     quiet: bool,
     rounds: int = 1,
@@ -143,14 +164,16 @@ def _run(
 ) -> None:
     if file is not None:
         results.require_writable(file)
-    if native:
-        enable_native()
+    place = {key: own.pop(key) for key in places}
     given = {"rounds": rounds, **own}
     if quick:
         given |= {key: value for key, value in experiment.quick.items() if not _explicit(key)}
     with _progress("round" if experiment.rounded else "block", quiet) as progress:
         plan = Plan(given.pop("rounds"), warmup, seed, progress, limit_s=limit)
-        report = _measure(experiment, package, adapter, plan, given)
+        try:
+            report = experiment.measure(subject(**place), plan, **given)
+        except OptionError as error:
+            raise _Refused(str(error)) from error
     click.echo(formats.text(report, output, experiment.to_markdown))
     if file is not None:
         results.write(report, file)
@@ -161,16 +184,17 @@ def _run(
             f"interrupted after {how['rounds']} of {how['rounds_wanted']} rounds; the samples so far are kept", err=True
         )
         raise click.exceptions.Exit(INTERRUPTED)
+    if experiment.failure is not None and (failure := experiment.failure(report)) is not None:
+        raise click.ClickException(failure)
 
 
-def _measure(experiment: Experiment, package: str, adapter: str | None, plan: Plan, given: dict[str, Any]) -> Report:
+def _open(experiment: Experiment, *, package: str, adapter: str | None, native: bool) -> Any:
+    """The device that an experiment runs on."""
+    if native:
+        enable_native()
     try:
-        device = adapters.open_device(package, adapter, experiment.features, experiment.limits)
+        return adapters.open_device(package, adapter, experiment.features, experiment.limits)
     except adapters.UnknownAdapterError as error:
-        raise _Refused(str(error)) from error
-    try:
-        return experiment.measure(device, plan, **given)
-    except OptionError as error:
         raise _Refused(str(error)) from error
 
 

@@ -181,12 +181,20 @@ def _upgraded(old: Report) -> Report:
     new["left_out"] = [{"row": row.get("strategy"), **row} for row in new["left_out"]]
     if "ratio" in old:
         new["ratios"] = [{"quantity": "host_cpu", **old["ratio"]}]
+    new["ratios"] = [_with_row_names(ratio) for ratio in new["ratios"]]
     return new
 
 
 def _row_name(row: Mapping[str, Any], number: int) -> str:
     name = next((row[key] for key in _ROW_NAMES if key in row), str(number))
     return f"{row['plan']}/{name}" if "plan" in row else name
+
+
+def _with_row_names(ratio: Report) -> Report:
+    """Ratios of the decode step named their plan apart."""
+    if "plan" not in ratio:
+        return ratio
+    return {**ratio, **{side: f"{ratio['plan']}/{ratio[side]}" for side in ("over", "under")}}
 
 
 def _with_units(row: Report) -> Report:

@@ -1,6 +1,8 @@
 """Workgroup shapes by kernel: how many invocations a workgroup has and how many of them share a row (or a key).
 
-The values for NVIDIA were chosen by GPU timestamps on an H200; any shape gives the same results.
+The values for NVIDIA were chosen by `python -m llm tune` on an H200 for the fused plan: one workgroup of many
+invocations for a head is as fast as several that share its cache, and f16 unpacked from u32 beats f16 as a type. Any
+shape gives the same results.
 """
 
 from attrs import evolve, frozen
@@ -28,8 +30,9 @@ class Shape:
 class Shapes:
     """The shapes of one class of adapters. `long`: rows of LONG_ROW columns and more. `logits_workgroups`: how many
     walk the output matrix. `splits`: how many workgroups of the fused plan share a head's cache, of the shape `split`,
-    and `merge` the shape of the kernel that puts their parts together; `ahead`: MiB of the next large matrix that
-    others read meanwhile. `half`: f16 is used as a type where the device has it.
+    and `merge` the shape of the kernel that puts their parts together; with 1 there is one of the shape `attention`.
+    `ahead`: MiB of the next large matrix that others read meanwhile. `half`: f16 is used as a type where the device
+    has it.
     """
 
     row: Shape = Shape(128, 32)
@@ -56,10 +59,14 @@ BY_VENDOR = {
     "nvidia": evolve(
         DEFAULT,
         row=Shape(64, 64),
-        long=Shape(512, 128),
-        qkv=Shape(128, 64),
-        logits=Shape(256, 32),
+        long=Shape(256, 256, 2),
+        qkv=Shape(128, 128),
+        gate_up=Shape(256, 32),
+        logits=Shape(128, 16),
+        logits_workgroups=792,
         attention=Shape(512, 2),
+        splits=1,
+        half=False,
     )
 }
 

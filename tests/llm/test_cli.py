@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cmdgraph.bench import results
 from llm.golden import golden_prompts
 from tests.llm import tiny
 
@@ -41,13 +42,27 @@ def test_generate_with_the_real_model() -> None:
 
 
 def test_bench_prints_one_json_document(tiny_path: str) -> None:
-    result = _run("bench", "--model", tiny_path, "--strategies", "single-pass", "--tokens", "4", "-o", "json")
+    result = _run(
+        "bench", "--model", tiny_path, "--strategies", "single-pass", "--tokens", "4", "--prefill", "9", "-o", "json"
+    )
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
     assert [row["strategy"] for row in report["rows"]] == ["single-pass"] * 3
     assert [row["plan"] for row in report["rows"]] == ["unfused", "paper", "fused"]
     assert "\r" not in result.stderr
     assert "round 3 of 3" in result.stderr
+
+
+def test_an_experiment_writes_a_file_too(tiny_path: str, tmp_path: Path) -> None:
+    path = tmp_path / "fusion.json"
+    arguments = ["--strategies", "eager", "--tokens", "3", "-r", "2", "--quiet", "-o", "csv", "--file", str(path)]
+    result = _run("fusion", "--model", tiny_path, *arguments)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("experiment,adapter")
+    assert results.read(path)["experiment"] == "fusion"
+    refused = _run("fusion", "--model", tiny_path, "--file", str(tmp_path / "no" / "x.json"))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "cannot write" in refused.stderr
 
 
 def test_demo(tiny_path: str) -> None:
@@ -98,7 +113,7 @@ def test_check_without_golden_values(tiny_path: str) -> None:
 def test_help() -> None:
     result = _run("--help")
     assert result.returncode == 0
-    for command in ("generate", "bench", "check", "tune", "demo", "fetch"):
+    for command in ("generate", "bench", "check", "tune", "demo", "fetch", "fusion", "count", "kernel", "batch"):
         assert command in result.stdout
 
 
@@ -114,6 +129,9 @@ def test_help() -> None:
             ["bench", "--strategies", "eager,fast"],
             "no strategy 'fast'; there are: eager, per-op, single-pass, prerecorded",
         ),
+        (["count", "--counts", "5"], "counts: needs two different numbers, got 5 only"),
+        (["batch", "--batches", "1,x"], "'1,x' is no list of whole numbers with commas between them"),
+        (["kernel", "-o", "xml"], "'xml' is not one of"),
         (["bench", "--plan", "best"], "no plan 'best'; there are: unfused, paper, fused"),
         (["generate", "Hi", "--temperature", "-1"], "--temperature -1.0: a number 0 or more is needed"),
         (["generate", "Hi", "--temperature", "nan"], "--temperature nan: a number 0 or more is needed"),
@@ -153,7 +171,8 @@ def test_closed_pipe(tiny_path: str) -> None:
 
 
 def test_interrupt(tiny_path: str) -> None:
-    command = [*COMMAND, "bench", "--model", tiny_path, "--tokens", "30", "--rounds", "40", "--strategies", "eager"]
+    """The rounds that are done are kept."""
+    command = [*COMMAND, "bench", "--model", tiny_path, "--tokens", "9", "--prefill", "0", "-r", "4000", "-o", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert "round" in process.stderr.readline()
@@ -162,8 +181,11 @@ def test_interrupt(tiny_path: str) -> None:
         out, err = process.communicate(timeout=60)
     assert time.monotonic() - start < 30
     assert process.returncode == 130
-    assert out == ""
-    assert err.endswith("error: interrupted\n")
+    report = json.loads(out)
+    assert report["interrupted"]
+    assert 0 < report["method"]["rounds"] < 4000
+    assert all(len(row["tokens_per_s"]["samples"]) == report["method"]["rounds"] for row in report["rows"])
+    assert err.endswith(f"interrupted after {report['method']['rounds']} of 4000 rounds; the samples so far are kept\n")
     assert "Traceback" not in err
 
 

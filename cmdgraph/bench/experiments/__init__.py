@@ -39,7 +39,9 @@ class OptionError(ValueError):
 
 @frozen
 class Option:
-    """One of an experiment's own options: a number, a list of numbers, or one of ``choices``, by its default."""
+    """One of an experiment's own options: a number, a list of numbers, a switch, text, or one of ``choices``, by its
+    default.
+    """
 
     default: Any
     help: str
@@ -51,9 +53,10 @@ class Option:
 class Experiment:
     """How an experiment is called.
 
-    `measure` takes a device, a `Plan` and the options. ``quick`` are values for the short set, of options and of
-    ``rounds``. ``features`` and ``limits`` are asked of the device as far as the adapter has them. Without ``rounded``
-    there are no rounds to set.
+    `measure` takes a device (one with an LLM: a choice of model), a `Plan` and the options. ``quick`` are values for
+    the short set, of options and of ``rounds``. ``features`` and ``limits`` are asked of the device as far as the
+    adapter has them. Without ``rounded`` there are no rounds to set. ``failure`` says what is wrong in a report: the
+    command prints it all the same, and fails.
     """
 
     measure: Callable[..., Report]
@@ -66,6 +69,7 @@ class Experiment:
     limits: tuple[str, ...] = ()
     rounded: bool = True
     to_markdown: Callable[[Report], str] = markdown.report
+    failure: Callable[[Report], str | None] | None = None
 
 
 def load(name: str) -> Experiment:

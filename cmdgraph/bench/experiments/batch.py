@@ -6,7 +6,6 @@ ones the GPU, and then it does not matter how the dispatches reach the queue.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -15,19 +14,17 @@ import numpy as np
 
 import cmdgraph
 from cmdgraph.bench import timestamps, trial
+from cmdgraph.bench.crossover import crossover
 from cmdgraph.bench.experiments import Experiment, Option, OptionError
 from cmdgraph.bench.method import Arm, MeasurementError, Plan, Samples, ratio
 from cmdgraph.bench.results import Report
-from cmdgraph.bench.statistics import crossing, estimate
 from cmdgraph.bench.timestamps import PassTimer
 from cmdgraph.objects import BufferUsage
 
-__all__ = ["EXPERIMENT", "LEVEL", "WORKGROUPS", "measure"]
+__all__ = ["EXPERIMENT", "WORKGROUPS", "measure"]
 
 WORKGROUPS = (1, 16, 256, 2048, 8192, 32768, 65535)
 INVOCATIONS = 64
-LEVEL = 1.1
-"""A replay pays while eager calls take so many times as long."""
 
 SHADER = """
 @group(0) @binding(0) var<storage, read> source: array<u32>;
@@ -102,7 +99,15 @@ def measure(
             }
             for n in sizes
         ],
-        findings=[_crossover(sizes, samples)],
+        findings=[
+            crossover(
+                sizes,
+                [samples[f"{EAGER}/{n}"].wall_s for n in sizes],
+                [samples[f"{REPLAY}/{n}"].wall_s for n in sizes],
+                "workgroups of a dispatch",
+                f"workgroups of {INVOCATIONS} invocations",
+            )
+        ],
     )
 
 
@@ -198,27 +203,6 @@ def _row(name: str, samples: Samples, dispatches: int) -> dict[str, Any]:
         "checked": trial.EXACT,
         **trial.figures(samples[name], "dispatch", dispatches),
     }
-
-
-def _crossover(sizes: list[int], samples: Samples) -> dict[str, Any]:
-    """Where the gain of a replay falls below `LEVEL`."""
-    series = [samples[f"{way}/{n}"].wall_s for way in (EAGER, REPLAY) for n in sizes]
-
-    def place(medians: np.ndarray) -> np.ndarray:
-        return crossing(sizes, medians[..., : len(sizes)] / medians[..., len(sizes) :], LEVEL)
-
-    gains = [np.median(over) / np.median(under) for over, under in zip(series, series[len(sizes) :], strict=False)]
-    common = {"name": "crossover", "unit": "workgroups of a dispatch"}
-    if math.isnan(float(place(np.array([np.median(each) for each in series])))):
-        end = "the largest" if gains[-1] >= LEVEL else "the smallest"
-        text = f"no crossing: with {end} batch a replay is {gains[-1 if gains[-1] >= LEVEL else 0]:.2f} times as fast"
-        return {**common, "value": None, "text": text}
-    found = estimate(series, place)
-    text = (
-        f"from {found['value']:,.0f} workgroups of {INVOCATIONS} invocations on, eager calls take less than {LEVEL} "
-        "times what a replay takes"
-    )
-    return {**common, **found, "text": text}
 
 
 EXPERIMENT = Experiment(

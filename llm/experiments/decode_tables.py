@@ -8,17 +8,9 @@ from cmdgraph.bench import markdown
 
 def to_markdown(report: dict[str, Any]) -> str:
     """The report as Markdown."""
-    sections = [markdown.facts(report["environment"]), _speed(report), _costs(report)]
-    sections += [
-        f"{ratio.get('plan', '')} {ratio['quantity']}: {ratio['over']} / {ratio['under']} = {_ratio(ratio)}".strip()
-        for ratio in report["ratios"]
-    ]
-    sections += [
-        f"fusion, {each['strategy']}: {each['over']} / {each['under']} = {_ratio(each, 2)}, "
-        f"dispatches alone would allow {each['ceiling']:.3f}"
-        for each in report.get("fusion", [])
-    ]
-    return "\n\n".join(sections)
+    sections = [markdown.facts(report["environment"]), _speed(report), _costs(report), _fusion(report)]
+    sections += [f"**Noise**: {each}." for each in report["noise"]]
+    return "\n\n".join(section for section in sections if section)
 
 
 def _speed(report: dict[str, Any]) -> str:
@@ -41,11 +33,16 @@ def _speed(report: dict[str, Any]) -> str:
         [*common, row["plan"], row["strategy"], test, _speed_of(row), row["dispatches_total"], row["submits"]]
         for row in report["rows"]
     ]
+    rows += [
+        [f"{each['name']}, {each['dtype']}", "-", "-", "-", "-", "-", test, _speed_of(each), "-", "-"]
+        for each in report.get("torch", [])
+    ]
     return markdown.table(header, rows)
 
 
 def _costs(report: dict[str, Any]) -> str:
-    header = ["plan", "strategy", "passes", "host CPU us/dispatch", "worker CPU us/dispatch", "ms/token", "same tokens"]
+    header = ["plan", "strategy", "passes", "host CPU us/dispatch", "worker CPU us/dispatch", "ms/token"]
+    header += ["first token ms", "eager / this, host CPU (95 % CI)", "eager / this, wall (95 % CI)", "same tokens"]
     rows = [
         [
             row["plan"],
@@ -54,11 +51,32 @@ def _costs(report: dict[str, Any]) -> str:
             _figure(row["host_cpu_us_per_dispatch"], 2),
             _figure(row.get("worker_cpu_us_per_dispatch"), 2),
             _figure(row["ms_per_token"], 2),
+            _figure(row.get("ttft_ms"), 1),
+            _gain(report, "host_cpu", row["name"]),
+            _gain(report, "wall", row["name"]),
             "yes" if row["tokens_equal_reference"] else "NO",
         ]
         for row in report["rows"]
     ]
     return markdown.table(header, rows)
+
+
+def _gain(report: dict[str, Any], quantity: str, name: str) -> str:
+    wanted = (quantity, name)
+    return next((_ratio(each) for each in report["ratios"] if (each["quantity"], each["under"]) == wanted), "-")
+
+
+def _fusion(report: dict[str, Any]) -> str:
+    """What fusing gains by each strategy, beside what the number of dispatches would allow."""
+    found = report.get("fusion", [])
+    if not found:
+        return ""
+    pairs = list(dict.fromkeys((each["over"], each["under"], each["ceiling"]) for each in found))
+    header = [f"{over} / {under}: dispatches alone would allow {ceiling:.3f}" for over, under, ceiling in pairs]
+    gains = {(each["strategy"], each["under"]): _ratio(each, 2) for each in found}
+    strategies = dict.fromkeys(each["strategy"] for each in found)
+    rows = [[name, *(gains.get((name, under), "-") for _, under, _ in pairs)] for name in strategies]
+    return "What fusing gains, wall time (95 % CI):\n\n" + markdown.table(["strategy", *header], rows)
 
 
 def _speed_of(row: dict[str, Any]) -> str:
@@ -72,7 +90,7 @@ def _speed_of(row: dict[str, Any]) -> str:
 
 def _ratio(ratio: dict[str, Any], digits: int = 1) -> str:
     low, high = ratio["ci95_low"], ratio["ci95_high"]
-    return f"{ratio['ratio']:.{digits}f} (95 % CI {low:.{digits}f}-{high:.{digits}f})"
+    return f"{ratio['ratio']:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
 
 
 def _figure(summary: dict[str, Any] | None, digits: int) -> str:
