@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup demo test test-long fuzz fuzz-format lint format bench readme clean
+.PHONY: help setup demo test test-long fuzz fuzz-format lint format bench readme spec clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -16,6 +16,7 @@ help:
 	@echo 'make fuzz-format  the same with damaged and hostile graph files'
 	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
 	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
+	@echo 'make spec       the text of the proposal, spec_proposal/index.bs, as build/spec/index.html'
 	@echo 'make readme     makes the tables of README.md from those files'
 	@echo 'make lint       format, lint and types only'
 	@echo 'make format     rewrite the sources in the house format'
@@ -48,6 +49,7 @@ lint: setup
 	@$(run) ruff format --check --quiet $(checked) || { echo 'lint: make format rewrites the files' >&2; exit 1; }
 	@$(run) ruff check --quiet $(checked)
 	@$(run) mypy --no-error-summary
+	@$(run) scripts/lint_web.sh
 
 format: setup
 	@$(run) ruff format $(checked)
@@ -60,7 +62,10 @@ bench: setup
 readme: setup
 	@$(run) python -m scripts.readme
 
+spec: setup
+	@scripts/spec.sh
+
 clean:
-	rm -rf .venv .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .cache build dist *.egg-info spec_proposal/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find cmdgraph llm tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f cmdgraph/replay/_walker.c cmdgraph/bench/_phases.c cmdgraph/*/_*.so

@@ -14,3 +14,4 @@ fi
 scripts/venv.sh "$extra"
 scripts/vulkan.sh
 [ "$extra" != dev ] || scripts/browser.sh
+[ "$extra" != dev ] || scripts/node.sh

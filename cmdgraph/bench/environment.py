@@ -16,29 +16,36 @@ from typing import Any
 from cmdgraph.bench import method
 from cmdgraph.replay import walker
 
-__all__ = ["adapter_facts", "commit", "describe", "implementation", "package_version"]
+__all__ = ["adapter_facts", "commit", "describe", "implementation", "machine", "package_version"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def describe(device: Any) -> dict[str, Any]:
     """Everything that a reader needs to judge a figure measured on `device`. Times are in seconds."""
-    revision, dirty = commit()
     return {
         **adapter_facts(device.adapter),
         "implementation": implementation(device),
         "wgpu_py": package_version("wgpu"),
+        "walker": walker.available(),
+        "timer_resolution_s": _timer_resolution(),
+        **machine(),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """The part that does not depend on a device: versions, machine, commit and command."""
+    revision, dirty = commit()
+    return {
         "cmdgraph": package_version("cmdgraph"),
         "python": platform.python_version(),
         "os": _os_name(),
         "cpu": _cpu_name(),
         "cores": os.cpu_count(),
-        "walker": walker.available(),
         "commit": revision,
         "dirty": dirty,
         "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "command": _command(),
-        "timer_resolution_s": _timer_resolution(),
         "load_average": _load(),
     }
 
