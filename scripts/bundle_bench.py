@@ -17,8 +17,8 @@ from scripts.webgpu_page import BrowserMissingError, webgpu_page
 
 DESCRIPTION = (
     "arms interleaved, in an order shuffled anew each round; JavaScript time by performance.now of a cross-origin "
-    "isolated page; garbage collection before each round; the GPU is waited for between samples; results checked before "
-    "timing"
+    "isolated page; garbage collection before each round; the GPU is waited for between samples; results checked "
+    "before timing"
 )
 TIMES = 3  # runs in a sample: one takes some 150 us, and the clock of a page steps by 5
 REGION = (

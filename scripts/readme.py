@@ -10,11 +10,13 @@ from pathlib import Path
 import llm.bench
 import llm.files
 from cmdgraph.bench import markdown, results
+from scripts import bundle_bench
 from scripts.sections import filled, put
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "spec_proposal" / "results"
 RENDERERS = {
+    "bundles": bundle_bench.to_markdown,
     "decode": llm.bench.to_markdown,
     "endurance": markdown.endurance,
     "files": llm.files.to_markdown,
