@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from scripts.webgpu_page import BrowserMissingError, webgpu_page
 from tests.proposal.files import ConformanceTest, conformance_tests
 from tests.proposal.node import run_node
 
 SECONDS = 60
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
-    """The page that runs conformance tests."""
-    try:
-        with webgpu_page("conformance/index.html") as opened:
-            yield opened
-    except BrowserMissingError as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("test", conformance_tests(), ids=lambda test: test.id)

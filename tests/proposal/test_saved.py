@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 import cmdgraph
-from scripts.webgpu_page import BrowserMissingError, webgpu_page
 from tests.kit import Kit
 from tests.proposal.saved_files import saved
 
@@ -40,15 +38,6 @@ READ = """async ([base64, replays, words]) => {
     if (errors.length) throw new Error(`uncaptured: ${errors}`);
     return found;
 }"""
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
-    try:
-        with webgpu_page("conformance/index.html") as opened:
-            yield opened
-    except BrowserMissingError as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("replays", [0, 1, 3])
