@@ -37,8 +37,8 @@ class BrowserMissingError(RuntimeError):
 
 
 @contextmanager
-def webgpu_page(path: str) -> Iterator[Any]:
-    """A Playwright page that shows the file `path` of spec_proposal.
+def webgpu_page(path: str, folder: Path = ROOT) -> Iterator[Any]:
+    """A Playwright page that shows the file `path` of spec_proposal, or of another folder.
 
     Raises:
         BrowserMissingError: there is no browser to show it.
@@ -48,7 +48,7 @@ def webgpu_page(path: str) -> Iterator[Any]:
     except ImportError as error:
         raise BrowserMissingError("Playwright is not installed: pip install playwright") from error
     browser = chromium_path()
-    with served(ROOT) as address, tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
+    with served(folder) as address, tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             profile, executable_path=browser, headless=True, args=list(ARGUMENTS)
         )
@@ -73,9 +73,9 @@ def chromium_path() -> str:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serves `folder` on localhost; gives its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Handler, directory=str(folder)))
+def served(folder: Path, port: int = 0) -> Iterator[str]:
+    """Serves `folder` on localhost, at any free port for 0; gives its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), functools.partial(_Handler, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
