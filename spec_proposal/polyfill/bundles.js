@@ -7,6 +7,9 @@ import { record, recordOf } from './records.js';
 import { bind, markAll, planOf, walk } from './replay.js';
 import { broken } from './rules.js';
 
+/** @type {any[]} */
+const NONE = [];
+
 /** How many sets of bindings a bundle remembers to be right. */
 const REMEMBERED = 8;
 
@@ -96,7 +99,8 @@ export function brokenFinish(state, count = state.dispatches.length) {
  * @param {Iterable<any>} [sources]
  * @returns {{ group: GPUBindGroup, offsets: Uint32Array | null }[]}
  */
-export function toBindings(sources = []) {
+export function toBindings(sources = NONE) {
+  if (sources instanceof Array && !sources.length) return NONE; // the common case
   return Array.from(sources, (source) => {
     if (source instanceof GPUBindGroup) return { group: source, offsets: null };
     expectType(source?.bindGroup, GPUBindGroup, 'the bind group of a slot');
@@ -110,7 +114,7 @@ export function toBindings(sources = []) {
  * @param {ReturnType<typeof toBindings>} bindings
  */
 export function checkedBindings(content, bindings) {
-  if (!content.slots.length && !bindings.length) return null;
+  if (bindings === NONE && !content.slots.length) return null;
   if (content.passed.some((/** @type {any} */ past) => sameBindings(past, bindings))) return null;
   const wrong = brokenBindings(content, bindings);
   if (!wrong) {
@@ -125,7 +129,7 @@ export function checkedBindings(content, bindings) {
  * @param {GPUComputeBundle} bundle
  * @param {Iterable<any>} [slotBindings]
  */
-function executeBundle(bundle, slotBindings = []) {
+function executeBundle(bundle, slotBindings = NONE) {
   expectType(bundle, GPUComputeBundle, 'the bundle');
   const bindings = toBindings(slotBindings);
   const pass = recordOf(this);

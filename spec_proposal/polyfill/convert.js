@@ -1,6 +1,7 @@
 /** Conversions that Web IDL makes of arguments, and its errors. */
 
-export const ILLEGAL = Symbol('constructors of WebGPU objects are illegal');
+/** What lets the polyfill, and nobody else, construct its interfaces. */
+export const ILLEGAL = Symbol('illegal');
 
 /**
  * @param {unknown} token

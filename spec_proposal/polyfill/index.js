@@ -21,7 +21,7 @@ const INTERFACES = { GPUComputeBundle, GPUComputeBundleEncoder, GPUCommandGraph,
  */
 export function install() {
   const scope = /** @type {any} */ (globalThis);
-  if (!scope.GPUDevice) throw new Error('this browser has no WebGPU (or the page is not a secure context), so there is nothing to extend');
+  if (!scope.GPUDevice) throw new Error('no WebGPU to extend: the browser has none, or the page is not secure (https, localhost)');
   if (scope.GPUComputeBundle) return scope.GPUComputeBundle === GPUComputeBundle;
   installReplay(); // first: it keeps the browser's own methods
   installErrorScopes();

@@ -65,7 +65,7 @@ function split(required) {
     const value = others[name];
     delete others[name];
     if (value === undefined) continue;
-    if (value > BEST[name]) throw new DOMException(`${name} (${value}) is more than the adapter supports (${BEST[name]})`, 'OperationError');
+    if (value > BEST[name]) throw new DOMException(`${name}: ${value} is more than ${BEST[name]}`, 'OperationError');
     own[name] = Math.max(own[name], value);
   }
   return [own, others];
