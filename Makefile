@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup demo test test-long fuzz fuzz-format lint format bench readme spec clean
+.PHONY: help setup demo test test-long fuzz fuzz-format lint format bench readme spec web-demo clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -17,6 +17,7 @@ help:
 	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
 	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
 	@echo 'make spec       the text of the proposal, spec_proposal/index.bs, as build/spec/index.html'
+	@echo 'make web-demo   the model in the browser: builds build/web-demo and serves it on localhost; PORT=8000, ARGS="--plan fused"'
 	@echo 'make readme     makes the tables of README.md from those files'
 	@echo 'make lint       format, lint and types only'
 	@echo 'make format     rewrite the sources in the house format'
@@ -64,6 +65,11 @@ readme: setup
 
 spec: setup
 	@scripts/spec.sh
+
+web-demo:
+	@scripts/setup.sh demo
+	@$(run) python -m llm fetch >/dev/null
+	@$(run) python -m scripts.web_demo --port $(or $(PORT),8000) $(ARGS)
 
 clean:
 	rm -rf .venv .cache build dist *.egg-info spec_proposal/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,8 +1,9 @@
 """Builds the demo page with a model that Python has saved, and serves it: `python -m scripts.web_demo`.
 
-A folder `--to` (build/web-demo) gets the page, the polyfill and the model: a graph for GPUs and one for software
-drivers, whose kernels do with few barriers. Both run on a device with the default limits and no features. Matrices stay as the file has them, 4 and 8
-bits, so that no `shader-f16` is needed. Any server of static files can serve the folder.
+The folder `--to` (build/web-demo) gets the page, the polyfill and the model: a graph for GPUs and one for software
+drivers, whose kernels do with few barriers. Both run on a device with the default limits and no features. Matrices stay
+as the file has them, in 4 and 8 bits, so that no `shader-f16` is needed. Any server of static files can serve the
+folder.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from typing import Any
 
 import click
 
-import cmdgraph  # noqa: F401 - before any bind group is made
+import cmdgraph  # before any bind group is made
 from llm.errors import LLMError, UsageError
 from llm.files import captured_step
 from llm.loading import DEFAULT_MODEL, LoadedModel, load_model
 from llm.plans import PLANS, KernelSet
+from llm.presets import SMOLLM2
 from llm.tokenizer import Tokenizer
 from scripts.webgpu_page import served
 
@@ -28,6 +30,8 @@ __all__ = ["build"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("demo", "polyfill")
+# The file's own name for itself is no name for people.
+TITLES = {SMOLLM2: "SmolLM2-135M-Instruct"}
 KERNELS: dict[str, KernelSet] = {"gpu": "gpu", "software": "cpu"}
 # Where the page finds a prompt's place in the text around a message.
 MARK = "\ufffc"
@@ -44,7 +48,7 @@ def build(
     *,
     plan: str = "unfused",
     context: int | None = None,
-    tell: Callable[[str], object] = lambda line: None,
+    tell: Callable[[str], object] | None = None,
 ) -> Path:
     """Makes the page, the polyfill and the model in `folder` anew; gives it. `context`: positions of the cache.
 
@@ -57,12 +61,13 @@ def build(
     (folder / "model").mkdir()
     graphs = {}
     for name, kernels in KERNELS.items():
-        tell(f"saving {model} for {name}")
+        if tell is not None:
+            tell(f"saving {model} for {name}")
         loaded = load_model(model, plan=plan, max_context=context, kernels=kernels)
         graphs[name] = _save(loaded, folder / "model" / name)
     (folder / "model" / "tokenizer.json").write_text(loaded.tokenizer.to_json(), encoding="utf-8")
     about = {
-        "title": loaded.source.title,
+        "title": TITLES.get(model, loaded.source.title),
         "context": loaded.model.max_context,
         "stops": sorted(loaded.tokenizer.stop_tokens),
         "chat": _chat(loaded.tokenizer),

@@ -111,12 +111,12 @@ async function write(to, way, signal) {
       say(`Reading the prompt: ${++read} of ${ids.length} tokens`);
       continue;
     }
-    const piece = next(step.token);
-    made.textContent += piece;
-    runs.add(step, piece);
+    made.textContent += next(step.token);
+    runs.add(step);
     say(`Writing, token ${runs.current.js.length}`);
     refresh();
   }
+  made.textContent += next();
   const count = runs.current.js.length;
   say(signal.aborted ? `Stopped after ${count} tokens.` : `${count} tokens.`);
   refresh();

@@ -2,7 +2,7 @@
 
 import { WAYS } from './ways.js';
 
-/** @typedef {{ ms: number[], js: number[], text: string, dispatches: number }} Run ms a token; us of JavaScript a dispatch */
+/** @typedef {{ ms: number[], js: number[], dispatches: number }} Run ms a token; us of JavaScript a dispatch */
 
 export class Runs {
   #runs = new Map();
@@ -15,19 +15,15 @@ export class Runs {
    */
   begin(way, dispatches) {
     this.#current = way;
-    this.#runs.set(way, { ms: [], js: [], text: '', dispatches });
+    this.#runs.set(way, { ms: [], js: [], dispatches });
   }
 
-  /**
-   * @param {import('./generation.js').Step} step
-   * @param {string} text what it adds
-   */
-  add({ ms, js }, text) {
+  /** @param {import('./generation.js').Step} step */
+  add({ ms, js }) {
     const run = this.current;
     // The first token also waited for the prompt.
     if (run.js.length) run.ms.push(ms);
     run.js.push((1000 * js) / run.dispatches);
-    run.text += text;
   }
 
   /** @returns {Run} */

@@ -47,18 +47,19 @@ export class Tokenizer {
   }
 
   /**
-   * A function from one id after another to the text that it adds; a character is held back until it is whole.
-   * @returns {(id: number) => string}
+   * A function from one id after another to the text that it adds; a character is held back until it is whole. Without an id it gives
+   * what is left.
+   * @returns {(id?: number) => string}
    */
   decoder() {
     const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
-    return (id) => utf8.decode(this.#bytes.get(id) ?? new Uint8Array(), { stream: true });
+    return (id) => (id === undefined ? utf8.decode() : utf8.decode(this.#bytes.get(id) ?? new Uint8Array(), { stream: true }));
   }
 
-  /** @param {Iterable<number>} ids */
+  /** @param {number[]} ids */
   decode(ids) {
     const next = this.decoder();
-    return Array.from(ids, next).join('');
+    return ids.map((id) => next(id)).join('') + next();
   }
 
   /** @param {string} text */

@@ -41,7 +41,7 @@ export function offerPrompts({ prompts, chat, context }) {
   byId('count').max = String(context);
   byId('modes').hidden = !chat;
   for (const { text, chat: answer } of prompts) {
-    const button = made('button', { type: 'button', title: text }, text.length > 32 ? `${text.slice(0, 30).trimEnd()}…` : text);
+    const button = made('button', { type: 'button', title: text }, text.length > 26 ? `${text.slice(0, 24).replace(/[\s,]+$/, '')}…` : text);
     button.addEventListener('click', () => {
       byId('prompt').value = text;
       choose('mode', answer ? 'chat' : 'continue');
@@ -60,6 +60,7 @@ export function showAdapter({ info }, software) {
   const words = [...new Set(names)].join(' ') || 'a GPU that tells no name';
   byId('adapter').textContent = software ? `${words} · on the processor` : words;
   byId('adapter').hidden = false;
+  byId('software').hidden = !software;
 }
 
 /**
@@ -96,11 +97,17 @@ export function showFigures(rows) {
       return row;
     }),
   );
-  const [perOp, , bundle] = rows.map(({ js }) => js);
-  byId('verdict').textContent = perOp && bundle ? `A bundle takes ${Math.round(perOp / bundle)} times less JavaScript than a submit for each dispatch.` : '';
+  byId('verdict').textContent = verdict(rows.map(({ js }) => js));
 }
 
-/** @param {number | null | undefined} value three figures of it */
+/** @param {(number | null)[]} js of the three ways */
+function verdict([perOp, onePass, bundle]) {
+  if (!perOp || !onePass || !bundle) return '';
+  const [loop, recorded] = [onePass, bundle].map((each) => Math.round(perOp / each));
+  return `Per op takes ${loop} times the JavaScript of one pass, and ${recorded} times that of a bundle.`;
+}
+
+/** @param {number | null | undefined} value of which three figures are told */
 function number(value) {
   if (value === null || value === undefined) return '–';
   return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(value < 0.1 ? 2 : 3)));
