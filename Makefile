@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench report readme spec clean
+.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench report readme spec web-demo clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -19,6 +19,7 @@ help:
 	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
 	@echo 'make report     one page from those files, in build/report; FROM=FOLDER OUT=FOLDER, ARGS=--mix takes several commits together'
 	@echo 'make spec       the text of the proposal, spec_proposal/index.bs, as build/spec/index.html'
+	@echo 'make web-demo   the model in the browser: builds build/web-demo and serves it on localhost; PORT=8000, ARGS="--plan fused"'
 	@echo 'make readme     makes the tables of README.md from those files'
 	@echo 'make lint       format, lint and types only'
 	@echo 'make format     rewrite the sources in the house format'
@@ -74,6 +75,11 @@ readme: setup
 
 spec: setup
 	@scripts/spec.sh
+
+web-demo:
+	@scripts/setup.sh demo
+	@$(run) python -m llm fetch >/dev/null
+	@$(run) python -m scripts.web_demo --port $(or $(PORT),8000) $(ARGS)
 
 clean:
 	rm -rf .venv .cache build dist *.egg-info spec_proposal/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

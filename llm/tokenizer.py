@@ -48,6 +48,10 @@ class Tokenizer:
         """The text of `ids`; bytes that are no UTF-8 become U+FFFD."""
         return "".join(self.stream(ids))
 
+    def to_json(self) -> str:
+        """The tokenizer as a tokenizer.json, for programs in other languages."""
+        return self._bpe.to_str()
+
     def stream(self, ids: Iterable[int]) -> Iterator[str]:
         """The text of `ids` piece by piece as they come; a character is held back until it is whole."""
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")

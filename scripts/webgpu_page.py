@@ -6,6 +6,7 @@ that make them cross-origin isolated, so that their clocks are as fine as a brow
 
 from __future__ import annotations
 
+import atexit
 import functools
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-__all__ = ["BrowserMissingError", "chromium_path", "served", "webgpu_page"]
+__all__ = ["BrowserMissingError", "chromium_path", "driver", "served", "webgpu_page"]
 
 ROOT = Path(__file__).resolve().parent.parent / "spec_proposal"
 
@@ -37,18 +38,14 @@ class BrowserMissingError(RuntimeError):
 
 
 @contextmanager
-def webgpu_page(path: str) -> Iterator[Any]:
-    """A Playwright page that shows the file `path` of spec_proposal.
+def webgpu_page(path: str, folder: Path = ROOT) -> Iterator[Any]:
+    """A Playwright page that shows the file `path` of spec_proposal, or of another folder.
 
     Raises:
         BrowserMissingError: there is no browser to show it.
     """
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError as error:
-        raise BrowserMissingError("Playwright is not installed: pip install playwright") from error
-    browser = chromium_path()
-    with served(ROOT) as address, tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
+    browser, playwright = chromium_path(), driver()
+    with served(folder) as address, tempfile.TemporaryDirectory() as profile:
         context = playwright.chromium.launch_persistent_context(
             profile, executable_path=browser, headless=True, args=list(ARGUMENTS)
         )
@@ -58,6 +55,22 @@ def webgpu_page(path: str) -> Iterator[Any]:
             yield page
         finally:
             context.close()
+
+
+@functools.cache
+def driver() -> Any:
+    """Playwright, started once: a thread can have no second one beside it. Stopped at exit.
+
+    Raises:
+        BrowserMissingError: it is not installed.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise BrowserMissingError("Playwright is not installed: pip install playwright") from error
+    started = sync_playwright().start()
+    atexit.register(started.stop)
+    return started
 
 
 def chromium_path() -> str:
@@ -73,9 +86,9 @@ def chromium_path() -> str:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serves `folder` on localhost; gives its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Handler, directory=str(folder)))
+def served(folder: Path, port: int = 0) -> Iterator[str]:
+    """Serves `folder` on localhost, at any free port for 0; gives its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), functools.partial(_Handler, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

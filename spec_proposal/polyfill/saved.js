@@ -31,7 +31,7 @@ const KINDS = /** @type {const} */ (['module', 'bindGroupLayout', 'pipelineLayou
 
 /**
  * @typedef {(file: string) => Promise<ArrayBuffer>} Folder gives a file of the folder that holds a graph
- * @typedef {{ graph: GPUCommandGraph, buffers: GPUBuffer[] }} Loaded
+ * @typedef {{ graph: GPUCommandGraph, buffers: GPUBuffer[], pipelines: GPUComputePipeline[], bindGroups: GPUBindGroup[] }} Loaded
  */
 
 /**
@@ -111,16 +111,16 @@ async function instantiated(device, manifest, contents) {
   const made = /** @type {GPUBuffer[]} */ ([]);
   device.pushErrorScope('out-of-memory');
   device.pushErrorScope('validation');
-  let graph;
+  const graph = /** @type {any} */ ({});
   let failure = /** @type {any} */ (null);
   try {
     for (const each of manifest.buffers) made.push(await bufferOf(device, each, contents));
-    graph = await recorded(device, manifest, made, contents);
+    Object.assign(graph, await recorded(device, manifest, made, contents));
   } catch (error) {
     failure = error;
   }
   failure = (await device.popErrorScope()) ?? (await device.popErrorScope()) ?? failure;
-  if (!failure && graph) return { graph, buffers: made.slice(0, manifest.buffers.length) };
+  if (!failure) return { ...graph, buffers: made.slice(0, manifest.buffers.length) };
   for (const buffer of made) buffer.destroy();
   throw failure instanceof Error ? named(failure) : new Error(`saved graph: not valid on this device: ${failure?.message}`);
 }
@@ -175,7 +175,7 @@ async function recorded(device, manifest, buffers, contents) {
   }
   pass?.end();
   buffers.push(constants);
-  return encoder.finish({ label: manifest.name ?? '' });
+  return { graph: encoder.finish({ label: manifest.name ?? '' }), pipelines: objects.pipelines, bindGroups: objects.groups };
 }
 
 /**
