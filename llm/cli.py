@@ -184,8 +184,10 @@ def files_command(choice: Choice, rounds: int, folder: Path | None, output: str,
 
 
 @cli.command("tune")
-@click.option("--sweep/--no-sweep", default=True, help="Look for the fastest shapes, or measure those in use only.")
-@click.option("--seconds", type=click.FloatRange(min=0), default=150, show_default=True, help="Sweep no longer.")
+@click.option("--sweep/--no-sweep", default=True, help="Look for the fastest shapes, or only measure those in use.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0), default=150, show_default=True, help="Begin no sweep behind so many."
+)
 @click.option("-o", "--output", type=click.Choice(["md", "json"]), default="md", show_default=True)
 @model_options
 def tune_command(choice: Choice, sweep: bool, seconds: float, output: str) -> None:

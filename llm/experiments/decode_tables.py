@@ -41,8 +41,9 @@ def _speed(report: dict[str, Any]) -> str:
 
 
 def _costs(report: dict[str, Any]) -> str:
-    header = ["plan", "strategy", "passes", "host CPU us/dispatch", "worker CPU us/dispatch", "ms/token"]
-    header += ["first token ms", "eager / this, host CPU (95 % CI)", "eager / this, wall (95 % CI)", "same tokens"]
+    first = ["first token ms"] if any(row.get("ttft_ms") for row in report["rows"]) else []
+    header = ["plan", "strategy", "passes", "host CPU us/dispatch", "worker CPU us/dispatch", "ms/token", *first]
+    header += ["eager / this, host CPU (95 % CI)", "eager / this, wall (95 % CI)", "same tokens"]
     rows = [
         [
             row["plan"],
@@ -51,7 +52,7 @@ def _costs(report: dict[str, Any]) -> str:
             _figure(row["host_cpu_us_per_dispatch"], 2),
             _figure(row.get("worker_cpu_us_per_dispatch"), 2),
             _figure(row["ms_per_token"], 2),
-            _figure(row.get("ttft_ms"), 1),
+            *(_figure(row.get("ttft_ms"), 1) for _ in first),
             _gain(report, "host_cpu", row["name"]),
             _gain(report, "wall", row["name"]),
             "yes" if row["tokens_equal_reference"] else "NO",

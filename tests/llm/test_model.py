@@ -17,7 +17,7 @@ from llm.golden import golden_prompts
 from llm.loading import LoadedModel
 from llm.model import DEFAULT_CONTEXT, Model
 from llm.plans import PLANS, KernelSet
-from llm.plans.shapes import DEFAULT, Shape
+from llm.plans.shapes import BY_VENDOR, DEFAULT, Shape, Shapes, shapes_for
 from llm.store import WeightStore
 from tests.llm import tiny
 
@@ -73,6 +73,22 @@ def test_f16_as_a_type_or_packed(kernels: KernelSet, half: bool) -> None:
         np.testing.assert_allclose(model.read_logits(), reference.logits(token), atol=2e-5, rtol=1e-4)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("vendor", BY_VENDOR)
+def test_shapes_of_vendors_match_numpy(device: Any, vendor: str, plan: str) -> None:
+    """Software drivers take seconds to compile large workgroups."""
+    _assert_like_numpy(device, tiny.QWEN2, plan, "gpu", BY_VENDOR[vendor])
+
+
+def test_an_adapter_gets_the_shapes_of_its_vendor(device: Any) -> None:
+    shapes = shapes_for("NVIDIA Corporation NVIDIA H200")
+    model = Model(device, tiny.QWEN2, tiny.random_weights(tiny.QWEN2), "fused", kernels="gpu", shapes=shapes)
+    assert (shapes.splits, shapes.half) == (1, False)
+    assert {op.kernel for op in model.plan.ops} >= {"sdpa", "matvec_add"}, "a head's cache is not shared"
+    assert shapes_for("llvmpipe") == DEFAULT
+
+
 def test_a_device_without_f16_unpacks(device: Any) -> None:
     """The tests' plain device asks for no features."""
     store = WeightStore(device, tiny.random_weights(tiny.LLAMA), "f16")
@@ -85,9 +101,11 @@ def test_subgroups_are_refused_where_there_are_none(device: Any) -> None:
         Model(device, tiny.LLAMA, {}, kernels="gpu-subgroups")
 
 
-def _assert_like_numpy(device: Any, config: ModelConfig, plan: str, kernels: KernelSet) -> None:
+def _assert_like_numpy(
+    device: Any, config: ModelConfig, plan: str, kernels: KernelSet, shapes: Shapes | None = None
+) -> None:
     weights = tiny.random_weights(config)
-    model = Model(device, config, weights, plan, kernels=kernels)
+    model = Model(device, config, weights, plan, kernels=kernels, shapes=shapes)
     reference = tiny.Reference(config, weights)
     model.start(PROMPT)
     for token in PROMPT:
