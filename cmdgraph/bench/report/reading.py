@@ -15,7 +15,7 @@ from cmdgraph.bench.results import ResultError
 
 __all__ = ["read_folder"]
 
-ELSEWHERE = ("fuzz",)
+ELSEWHERE = ("fuzz", "fuzz-format")
 """Experiments that measure no machine: their files may lie beside the others, and other pages show them."""
 
 
