@@ -15,7 +15,9 @@ from cmdgraph.bench.report.sections import (
     batch,
     bindings,
     checks,
+    count,
     decode,
+    decode_batch,
     dispatch,
     dtype,
     endurance,
@@ -40,7 +42,9 @@ SECTIONS: Sequence[ModuleType] = (
     validation,
     decode,
     fusion,
+    count,
     batch,
+    decode_batch,
     peers,
     bindings,
     dtype,
@@ -113,7 +117,7 @@ def _question() -> list[Block]:
 def _answer(evidence: Evidence) -> list[Block]:
     told: list[str] = []
     for section in SECTIONS:
-        told += _call(section.points, evidence.of(section.EXPERIMENT))
+        told += _call(section.points, _results(evidence, section))
     made = [*answer.in_short(evidence), *([List(told)] if told else [])]
     return made or [Text("No experiment that answers it is among the results.")]
 
@@ -138,13 +142,23 @@ def _sentence(text: str) -> str:
     return text.rstrip(". ") + "."
 
 
+def _others(section: ModuleType) -> Sequence[str]:
+    """Further experiments that a section tells of."""
+    return getattr(section, "ALSO", ())
+
+
+def _results(evidence: Evidence, section: ModuleType) -> list[Result]:
+    return [result for name in (section.EXPERIMENT, *_others(section)) for result in evidence.of(name)]
+
+
 def _experiments(evidence: Evidence) -> Iterator[Section]:
     for module in SECTIONS:
-        found = evidence.of(module.EXPERIMENT)
+        found = _results(evidence, module)
         made = _call(module.blocks, found) if found else []
         if made:
             yield Section(module.__name__.rpartition(".")[2].replace("_", "-"), module.TITLE, made)
-    for name in sorted(evidence.experiments - {module.EXPERIMENT for module in SECTIONS}):
+    told = {name for module in SECTIONS for name in (module.EXPERIMENT, *_others(module))}
+    for name in sorted(evidence.experiments - told):
         found = evidence.of(name)
         yield Section(f"other-{name}", f"Also measured: {plain(name)}", _call(others.blocks, found))
 

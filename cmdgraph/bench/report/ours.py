@@ -154,7 +154,7 @@ def _dispatches(result: Result, plan: str) -> int | None:
 
 
 def fusion_gain(evidence: Evidence, machine: Machine) -> Ours | None:
-    for result in evidence.of("decode", machine):
+    for result in [*evidence.of(fusion.EXPERIMENT, machine), *evidence.of("decode", machine)]:
         found = {
             gain.strategy: gain for gain in fusion.gains(result) if (gain.over, gain.under) == ("unfused", "paper")
         }

@@ -126,6 +126,38 @@ def dispatch(overstated: float | None = 8.0, **where: Any) -> Report:
     return report("dispatch", rows, where, fits=fits, findings=[finding("single-op overstates eager", overstated)])
 
 
+def count(slope: float = 40.0, **where: Any) -> Report:
+    rows = [
+        {"name": f"eager/{n}", "series": "eager", "dispatches": 564 + n, "wall_us_per_token": figure(slope * (564 + n))}
+        for n in (0, 500)
+    ]
+    line = {"value": slope, "unit": "us", "ci95_low": slope - 1, "ci95_high": slope + 1}
+    fits = [
+        {"quantity": quantity, "series": "eager", "against": "dispatches", "slope": line, "intercept": line}
+        for quantity in ("wall_us_per_token", "host_cpu_us_per_token")
+    ]
+    return report("count", rows, where, fits=fits, model={"name": "a model", "dtype": "f16"})
+
+
+def decode_batch(crossing: float | None = 12.0, **where: Any) -> Report:
+    rows = [
+        {
+            "name": f"{way}/{n}",
+            "series": way,
+            "texts": n,
+            "dispatches": 218,
+            "tokens_per_s": figure(100.0 * n, "tokens/s"),
+        }
+        for n in (1, 64)
+        for way in ("eager", "single-pass")
+    ]
+    ratios = [ratio("wall", f"eager/{n}", f"single-pass/{n}", 2.0) for n in (1, 64)]
+    found = finding("crossover", crossing, "from 12 texts at once on it ends" if crossing else "no crossing")
+    return report(
+        "decode-batch", rows, where, ratios=ratios, findings=[found], model={"name": "a model", "dtype": "f16"}
+    )
+
+
 def dtype(value: float = 1.0, **where: Any) -> Report:
     rows = [
         {"name": f"eager, {kind}", "host_cpu_us_per_dispatch": figure(40.0 * share)}

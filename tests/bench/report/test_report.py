@@ -143,6 +143,23 @@ def test_what_a_file_says_is_text_and_no_markup(tmp_path: Path) -> None:
     assert all(line.count("|") - line.count("\\|") >= 3 for line in text.splitlines() if line.startswith("|"))
 
 
+def test_dispatches_and_texts_of_a_model_are_swept(tmp_path: Path) -> None:
+    text = _made(tmp_path, count=made.count(), batch=made.decode_batch())[1]
+    assert "one more dispatch that does nothing costs 40.0 us by `eager`" in text
+    assert "from 12 texts at once on it ends" in text
+    assert {path.name for path in (tmp_path / "out" / "plots").iterdir()} == {"count.svg", "decode-batch.svg"}
+    again = _made(tmp_path, count=made.count(0.5), batch=made.decode_batch(None))[1]
+    assert "costs by `eager` too little to be told from noise" in again
+    assert "no crossing" in again
+
+
+def test_fusing_is_told_of_by_either_experiment(tmp_path: Path) -> None:
+    mine = {**made.decode(), "experiment": "fusion", "torch": []}
+    text = _made(tmp_path, fusion=mine)[1]
+    assert "## Fewer dispatches" in text
+    assert "Also measured" not in text
+
+
 def test_an_experiment_without_a_section_is_shown_all_the_same(tmp_path: Path) -> None:
     rows = [{"name": "a", "wall_us_per_thing": made.figure(123.0)}]
     text = _made(tmp_path, one=made.report("brand-new", rows, {}, findings=[made.finding("x", 1.0, "it works")]))[1]

@@ -13,9 +13,11 @@ from cmdgraph.bench.report.figures import interval, number, times
 from cmdgraph.bench.report.plots import ratios
 from cmdgraph.bench.report.schema import Ratio, read
 
-__all__ = ["EXPERIMENT", "TITLE", "Gain", "blocks", "gains", "points"]
+__all__ = ["ALSO", "EXPERIMENT", "TITLE", "Gain", "blocks", "gains", "points"]
 
-EXPERIMENT = "decode"
+EXPERIMENT = "fusion"
+ALSO = ("decode",)
+"""Compares plans too, where it ran several."""
 TITLE = "Fewer dispatches"
 
 
