@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench report readme spec web-demo clean
+.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench report readme explainer spec web-demo clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -20,7 +20,7 @@ help:
 	@echo 'make report     one page from those files, in build/report; FROM=FOLDER OUT=FOLDER, ARGS=--mix takes several commits together'
 	@echo 'make spec       the text of the proposal, spec_proposal/index.bs, as build/spec/index.html'
 	@echo 'make web-demo   the model in the browser: builds build/web-demo and serves it on localhost; PORT=8000, ARGS="--plan fused"'
-	@echo 'make readme     makes the tables of README.md from those files'
+	@echo 'make readme     makes the tables of README.md from those files; make explainer those of spec_proposal/explainer.md'
 	@echo 'make lint       format, lint and types only'
 	@echo 'make format     rewrite the sources in the house format'
 	@echo 'make setup      .venv with all packages, C compiler, Vulkan driver; the other targets do it themselves'
@@ -72,6 +72,9 @@ report: setup
 
 readme: setup
 	@$(run) python -m scripts.readme
+
+explainer: setup
+	@$(run) python -m scripts.explainer_page
 
 spec: setup
 	@scripts/spec.sh

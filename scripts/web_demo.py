@@ -12,6 +12,7 @@ import json
 import shutil
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,21 +106,20 @@ def _chat(tokenizer: Tokenizer) -> dict[str, str] | None:
 @click.option("--serve/--no-serve", default=True, show_default=True)
 def main(folder: Path, model: str, plan: str, context: int, port: int, serve: bool) -> None:
     """Build the demo page and serve it on localhost."""
-    try:
-        build(folder, model, plan=plan, context=context, tell=lambda line: click.echo(line, err=True))
-    except (LLMError, cmdgraph.CommandGraphError, OSError) as error:
-        raise click.ClickException(" ".join(str(error).split())) from error
-    if not serve:
-        click.echo(folder)
-        return
-    try:
-        with served(folder, port) as address:
-            click.echo(f"{address}/demo/ (Ctrl+C ends)")
-            threading.Event().wait()
-    except KeyboardInterrupt:
-        pass
-    except OSError as error:
-        raise click.ClickException(f"port {port}: {error.strerror}; PORT=0 takes one that is free") from error
+    with ExitStack() as stack:
+        # The port first: whether it is free is known at once, and building takes a while.
+        try:
+            address = stack.enter_context(served(folder, port)) if serve else ""
+        except OSError as error:
+            raise click.ClickException(f"port {port}: {error.strerror}; PORT=0 takes one that is free") from error
+        try:
+            build(folder, model, plan=plan, context=context, tell=lambda line: click.echo(line, err=True))
+        except (LLMError, cmdgraph.CommandGraphError, OSError) as error:
+            raise click.ClickException(" ".join(str(error).split())) from error
+        click.echo(f"{address}/demo/ (Ctrl+C ends)" if serve else folder)
+        if serve:
+            with suppress(KeyboardInterrupt):
+                threading.Event().wait()
 
 
 if __name__ == "__main__":

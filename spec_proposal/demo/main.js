@@ -150,7 +150,8 @@ function say(words) {
 function fail(error) {
   running?.abort();
   byId('controls').disabled = true;
-  byId('loading').hidden = true;
+  // What cannot be used is not shown; a text that was written and its figures stay.
+  for (const id of ['composer', 'figures']) byId(id).hidden = !model;
   say('');
   showProblem(problemOf(error));
 }

@@ -237,6 +237,21 @@ def test_a_lost_device(demo: Demo, browser: Any) -> None:
     assert "The GPU was lost" in demo.problem()
 
 
+def test_a_gpu_gets_kernels_for_gpus(demo: Demo, browser: Any, expected: str) -> None:
+    asked: list[str] = []
+    demo.page.on("request", lambda request: asked.append(request.url))
+    for name, value in (("isFallbackAdapter", "false"), ("architecture", "''"), ("description", "'A GPU'")):
+        demo.page.add_init_script(
+            f"Object.defineProperty(GPUAdapterInfo.prototype, '{name}', {{ get: () => {value} }})"
+        )
+    demo.page.goto(browser.url)
+    demo.open()
+
+    assert demo.write(PROMPT, TOKENS, "bundle") == expected
+    assert any("/model/gpu/graph.json" in url for url in asked)
+    assert not any("/model/software/" in url for url in asked)
+
+
 @pytest.mark.long
 def test_golden_tokens_of_the_real_model(tmp_path: Path) -> None:
     site = web_demo.build(tmp_path, DEFAULT_MODEL, context=64)
