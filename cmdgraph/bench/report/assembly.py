@@ -23,6 +23,7 @@ from cmdgraph.bench.report.sections import (
     endurance,
     fusion,
     graph_size,
+    layer,
     others,
     peers,
     phases,
@@ -50,6 +51,7 @@ SECTIONS: Sequence[ModuleType] = (
     dtype,
     graph_size,
     checks,
+    layer,
     endurance,
 )
 """In the order of the report. Each has EXPERIMENT, TITLE, blocks(results) and points(results)."""

@@ -129,6 +129,7 @@ LAYERS: Sequence[Layer] = (
     ),
     Layer("native encode and submit", "`bare-c-loop`", _of("bare-c-loop", CPU)),
     Layer("left on the caller when encoded ahead", "`prerecorded-burst-8`", _of("prerecorded-burst-8", CPU)),
+    Layer("left on the caller when nothing is encoded", "`native-back-to-back`", _of("native-back-to-back", CPU)),
     Layer("driver and GPU behind the calls", "wall less caller CPU of `bare-c-loop`", _behind),
     Layer("GPU idle", "wall less GPU time of the fastest replay", _gpu_idle),
 )

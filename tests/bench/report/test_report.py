@@ -93,6 +93,15 @@ def test_sentences_have_a_branch_for_each_outcome(tmp_path: Path, report: Report
     assert sentence in _made(tmp_path, one=report)[1]
 
 
+def test_the_extension_is_kept_apart_from_what_there_is_today(tmp_path: Path) -> None:
+    report = made.strategies(replay=0.5)
+    report["rows"].append({**report["rows"][-1], "name": "native", "host_cpu_us_per_dispatch": made.figure(0.02)})
+    text = _made(tmp_path, one=report)[1]
+
+    assert "from 40.0 to 0.500 us of the caller's CPU time" in text
+    assert "Natively, as an extension could, it takes 0.0200 us of caller CPU by `native`" in text
+
+
 def test_a_software_adapter_is_marked_wherever_its_figures_are(both: tuple[Path, str, str]) -> None:
     text = both[2]
     captions = re.findall(r"^\*.*llvmpipe.*\*$", text, re.MULTILINE)

@@ -11,7 +11,7 @@ from cmdgraph.bench.report.figures import among, interval, number, spread
 from cmdgraph.bench.report.plots import samples, ways
 from cmdgraph.bench.report.schema import Ratio, Row
 
-__all__ = ["CPU", "EXPERIMENT", "TITLE", "WALL", "WORKER", "best_replay", "blocks", "points"]
+__all__ = ["CPU", "EXPERIMENT", "TITLE", "WALL", "WORKER", "best_native", "best_replay", "blocks", "points"]
 
 EXPERIMENT = "strategies"
 TITLE = "The ways to the queue"
@@ -19,6 +19,7 @@ TITLE = "The ways to the queue"
 CPU, WORKER, WALL = "host_cpu_us_per_dispatch", "worker_cpu_us_per_dispatch", "wall_us_per_dispatch"
 BASELINES = ("eager", "single-pass-public", "bare-c-loop")
 """Rows that are no replays of a graph."""
+EXTENSION = "native"
 
 
 def blocks(results: Sequence[Result]) -> list[Block]:
@@ -52,12 +53,22 @@ def blocks(results: Sequence[Result]) -> list[Block]:
 
 def points(results: Sequence[Result]) -> list[str]:
     """What it adds to the answer, one sentence or two for each machine."""
-    return [" ".join(filter(None, (_cpu(result), _wall(result)))) for result in results if result.row("eager")]
+    return [
+        " ".join(filter(None, (_cpu(result), _wall(result), _native(result))))
+        for result in results
+        if result.row("eager")
+    ]
 
 
 def best_replay(result: Result, figure: str) -> Row | None:
-    """The replay with the lowest median of a figure."""
-    replays = [row for row in result.rows if row.name not in BASELINES]
+    """The replay with the lowest median of a figure, of those that WebGPU has today."""
+    replays = [row for row in result.rows if row.name not in BASELINES and not row.name.startswith(EXTENSION)]
+    return min(replays, key=lambda row: result.figure(row, figure).median, default=None)
+
+
+def best_native(result: Result, figure: str) -> Row | None:
+    """The same of the native replays, which show what an extension would give."""
+    replays = [row for row in result.rows if row.name.startswith(EXTENSION)]
     return min(replays, key=lambda row: result.figure(row, figure).median, default=None)
 
 
@@ -87,6 +98,17 @@ def _wall(result: Result) -> str:
     gain = result.ratio("wall", "eager", best.name)
     told = f"In wall time it goes from {number(before)} to {number(after)} us by `{best.name}`{_compared(gain)}"
     return told + ("; most of that is the software driver's own work." if result.machine.software else ".")
+
+
+def _native(result: Result) -> str:
+    """What the prototype of an extension costs the caller, and takes."""
+    told = []
+    for quantity, figure, what in (("host_cpu", CPU, "of caller CPU"), ("wall", WALL, "of wall time")):
+        best = best_native(result, figure)
+        if best is not None:
+            gain = result.ratio(quantity, "eager", best.name)
+            told.append(f"{number(result.figure(best, figure).median)} us {what} by `{best.name}`{_compared(gain)}")
+    return f"Natively, as an extension could, it takes {among(told)}." if told else ""
 
 
 def _compared(ratio: Ratio | None) -> str:
