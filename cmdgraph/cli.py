@@ -12,20 +12,17 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import cmdgraph
 from cmdgraph import adapters
 from cmdgraph.bench.command import bench
 from cmdgraph.bench.report.command import report
 from cmdgraph.view.dump import FORMS
 from cmdgraph.view.summary import KINDS
-
-if TYPE_CHECKING:
-    from cmdgraph import CommandGraph
 
 __all__ = ["main"]
 
@@ -116,10 +113,10 @@ def profile(file: str, repeats: int, top: int, output: str, target: Path | None,
         click.echo(FORMS[f".{output}"](graph.document(found)), nl=False)
 
 
-def _load(file: str, package: str) -> CommandGraph:
+def _load(file: str, package: str) -> cmdgraph.CommandGraph:
     """The saved graph on a device with all that the adapter offers."""
     try:
-        return import_module("cmdgraph").load(file, adapters.open_device(package, everything=True))
+        return cmdgraph.load(file, adapters.open_device(package, everything=True))
     except OSError as error:
         raise click.ClickException(f"{file} cannot be read: {error.strerror or error}") from error
     except ModuleNotFoundError as error:

@@ -89,10 +89,8 @@ def test_what_is_wrong_is_one_line(command: str, file: str, tmp_path: Path, caps
     assert capsys.readouterr().err == f"error: {file}: it is not a graph\n"
 
 
-@pytest.mark.skipif(not hasattr(cmdgraph, "load"), reason="graphs cannot be saved")
 @pytest.mark.parametrize("command", ["show", "profile"])
 def test_a_saved_graph(command: str, native: Kit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("safetensors")
     path = tmp_path / "inc.zip"
     graph: Any = captured(native.device, native.call(INC, native.buffer([1] * 4, "b")), name="inc")
     graph.save(path)

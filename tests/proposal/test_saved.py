@@ -101,7 +101,6 @@ def test_bytes_that_are_no_file_are_refused(page: Any) -> None:
             _read(page, whole[:cut] + whole[-22:], 1)
 
 
-@pytest.mark.skipif(not hasattr(cmdgraph.CommandGraph, "save"), reason="this checkout cannot save graphs")
 def test_what_python_saved_is_replayed_in_the_browser(page: Any, native: Kit, tmp_path: Path) -> None:
     device = native.device
     code = """
