@@ -12,7 +12,7 @@ from cmdgraph.bench.report.plots import lines
 from cmdgraph.bench.report.schema import Figure, Finding, Ratio
 from cmdgraph.bench.report.sections.others import remarks
 
-__all__ = ["EXPERIMENT", "TITLE", "blocks", "crossover", "gains", "points"]
+__all__ = ["EXPERIMENT", "TITLE", "blocks", "crossover", "gains", "marks", "points"]
 
 EXPERIMENT = "batch"
 TITLE = "From how much work on a replay no longer pays"
@@ -22,7 +22,7 @@ EAGER, REPLAY, TIMED = "eager", "single-pass", "timed pass"
 
 
 def blocks(results: Sequence[Result]) -> list[Block]:
-    panels = [lines.Panel(result.machine.short, _series(result), _marks(result)) for result in results]
+    panels = [lines.Panel(result.machine.short, _series(result), marks(result)) for result in results]
     return [
         Text(
             "The same dispatches with more and more workgroups each. With small ones the host decides how long that "
@@ -64,6 +64,12 @@ def gains(result: Result) -> list[tuple[int, Ratio]]:
     return [(size, ratio) for size, ratio in found if ratio is not None]
 
 
+def marks(result: Result) -> list[lines.Mark]:
+    """A line in the plot where the gain ends, if it does."""
+    found = crossover(result)
+    return [lines.Mark(found.value, number(found.value))] if found and found.value is not None else []
+
+
 def _series(result: Result) -> dict[str, list[tuple[float, Figure]]]:
     found: dict[str, list[tuple[float, Figure]]] = {}
     for row in sorted(result.rows, key=lambda row: result.fact(row, "workgroups")):
@@ -74,11 +80,6 @@ def _series(result: Result) -> dict[str, list[tuple[float, Figure]]]:
         else:
             found.setdefault(name, []).append((result.fact(row, "workgroups"), result.figure(row, WALL)))
     return found
-
-
-def _marks(result: Result) -> list[lines.Mark]:
-    found = crossover(result)
-    return [lines.Mark(found.value, number(found.value))] if found and found.value is not None else []
 
 
 def _table(results: Sequence[Result]) -> Table:

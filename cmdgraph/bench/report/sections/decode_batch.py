@@ -10,7 +10,7 @@ from cmdgraph.bench.report.evidence import Result
 from cmdgraph.bench.report.figures import interval, number
 from cmdgraph.bench.report.plots import lines
 from cmdgraph.bench.report.schema import Figure
-from cmdgraph.bench.report.sections.batch import crossover
+from cmdgraph.bench.report.sections.batch import crossover, marks
 from cmdgraph.bench.report.sections.others import remarks
 
 __all__ = ["EXPERIMENT", "TITLE", "blocks", "points"]
@@ -22,7 +22,7 @@ SPEED, EAGER = "tokens_per_s", "eager"
 
 
 def blocks(results: Sequence[Result]) -> list[Block]:
-    panels = [lines.Panel(result.machine.short, _series(result), _marks(result)) for result in results]
+    panels = [lines.Panel(result.machine.short, _series(result), marks(result)) for result in results]
     return [
         Text(
             "A step carries several texts on at once and reads the weights once for all of them. The more there are, "
@@ -57,11 +57,6 @@ def _series(result: Result) -> dict[str, list[tuple[float, Figure]]]:
         place = (result.fact(row, "texts"), result.figure(row, SPEED))
         found.setdefault(result.fact(row, "series"), []).append(place)
     return found
-
-
-def _marks(result: Result) -> list[lines.Mark]:
-    found = crossover(result)
-    return [lines.Mark(found.value, number(found.value))] if found is not None and found.value is not None else []
 
 
 def _table(results: Sequence[Result]) -> Table:
