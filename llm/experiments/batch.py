@@ -73,8 +73,7 @@ EXPERIMENT = Experiment(
     options={
         "batches": Option(BATCHES, "Texts at once."),
         "strategy": Option(AHEAD, "The replay that eager steps are compared with.", choices=tuple(REPLAYED)),
-        "tokens": Option(16, "Of a text."),
-        "depth": Option(0, "Begin behind so many made-up tokens, not behind a prompt.", least=0),
+        **texts.OPTIONS,
     },
     quick={"rounds": 3, "batches": (1, 4), "strategy": "single-pass", "tokens": 3},
     rounds=10,

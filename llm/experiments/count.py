@@ -104,8 +104,7 @@ EXPERIMENT = Experiment(
     options={
         "counts": Option(COUNTS, "Dispatches that do nothing, added to the step.", least=0),
         "strategies": Option(",".join(SERIES), "Comma-separated."),
-        "tokens": Option(16, "Of a text."),
-        "depth": Option(0, "Begin behind so many made-up tokens, not behind a prompt.", least=0),
+        **texts.OPTIONS,
     },
     quick={"rounds": 3, "counts": (0, 500, 1000), "strategies": "eager,single-pass", "tokens": 4},
     rounds=10,

@@ -237,9 +237,8 @@ EXPERIMENT = Experiment(
     options={
         "plan": Option(",".join(PLANS), "Comma-separated."),
         "strategies": Option(",".join(STRATEGIES), "Comma-separated."),
-        "tokens": Option(16, "Of a text."),
+        **texts.OPTIONS,
         "prefill": Option(128, "Time the first token of a prompt of so many tokens too; 0 or 1: do not.", least=0),
-        "depth": Option(0, "Begin behind so many made-up tokens, not behind a prompt.", least=0),
         "steps_per_submit": Option(1, "Steps that one submit holds."),
         "batch": Option(1, "Texts at once; with the plan fused."),
         "torch": Option(False, "Rows of PyTorch on CUDA, eager and by a CUDA graph."),

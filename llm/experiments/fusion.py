@@ -76,8 +76,7 @@ EXPERIMENT = Experiment(
     help="What the paper's fusions gain by each strategy, beside what the number of dispatches allows.",
     options={
         "strategies": Option(",".join(STRATEGIES), "Comma-separated."),
-        "tokens": Option(16, "Of a text."),
-        "depth": Option(0, "Begin behind so many made-up tokens, not behind a prompt.", least=0),
+        **texts.OPTIONS,
     },
     quick={"rounds": 3, "strategies": "eager,single-pass", "tokens": 4},
     rounds=10,

@@ -140,8 +140,7 @@ EXPERIMENT = Experiment(
     help="Plain against tuned kernels at the same number of dispatches, and what each plan moves.",
     options={
         "strategies": Option(",".join(SERIES), "Comma-separated."),
-        "tokens": Option(16, "Of a text."),
-        "depth": Option(0, "Begin behind so many made-up tokens, not behind a prompt.", least=0),
+        **texts.OPTIONS,
     },
     quick={"rounds": 2, "strategies": "eager,single-pass", "tokens": 2},
     rounds=10,

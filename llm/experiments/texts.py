@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cmdgraph.bench import trial
+from cmdgraph.bench.experiments import Option
 from cmdgraph.bench.method import Arm, MeasurementError, Plan, Samples, summary
 from llm.errors import ContextError
 from llm.golden import golden_prompts
@@ -21,6 +22,12 @@ from llm.tensors import expected_shapes
 CHECKED = "tokens equal to the reference"
 PROMPT = "p1"
 FALLBACK_PROMPT = "The capital of France is"
+
+OPTIONS = {
+    "tokens": Option(16, "Of a text."),
+    "depth": Option(0, "Begin behind so many made-up tokens, not behind a prompt.", least=0),
+}
+"""How long texts are, and where they begin: of every experiment on texts."""
 
 SYNC = "the token of each step is read back before the next but two is submitted by `-ahead`, else before the next"
 TIMED_REGION = (

@@ -6,7 +6,7 @@ command line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +15,7 @@ from attrs import frozen
 from cmdgraph.bench import markdown
 from cmdgraph.bench.results import Report
 
-__all__ = ["NAMES", "Experiment", "Option", "OptionError", "load"]
+__all__ = ["NAMES", "Experiment", "Option", "OptionError", "load", "several"]
 
 NAMES = (
     "strategies",
@@ -75,3 +75,15 @@ class Experiment:
 def load(name: str) -> Experiment:
     """The experiment of that name, one of `NAMES`."""
     return import_module(f"{__name__}.{name.replace('-', '_')}").EXPERIMENT
+
+
+def several(counts: Sequence[int], of: str) -> list[int]:
+    """The different `counts`, smallest first, for a line over them. ``of`` says what they count.
+
+    Raises:
+        OptionError: fewer than two, or one below 1.
+    """
+    found = sorted(set(counts))
+    if len(found) < 2 or found[0] < 1:
+        raise OptionError(f"counts: needs two different numbers of {of} of at least 1, got {found}")
+    return found

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from cmdgraph.bench import trial
 from cmdgraph.bench.chain import BUFFERS, PIPELINES, Chain
-from cmdgraph.bench.experiments import Experiment, Option, OptionError
+from cmdgraph.bench.experiments import Experiment, Option, several
 from cmdgraph.bench.method import Arm, Plan, Samples
 from cmdgraph.bench.results import Report
 from cmdgraph.bench.statistics import estimate, line, slope
@@ -67,9 +67,7 @@ def measure(device: Any, plan: Plan, *, counts: Sequence[int] = COUNTS, series: 
         OptionError: fewer than two different counts, or one below 1.
         MeasurementError: a row computes something else than numpy.
     """
-    counts = sorted(set(counts))
-    if len(counts) < 2 or counts[0] < 1:
-        raise OptionError(f"counts: needs two different numbers of dispatches of at least 1, got {counts}")
+    counts = several(counts, "dispatches")
     chain = Chain(device, counts[-1], plan.seed)
     with ExitStack() as stack:
         cases, left_out = _cases(chain, counts, series, stack)

@@ -15,7 +15,7 @@ import cmdgraph
 from cmdgraph import validation
 from cmdgraph.bench import trial
 from cmdgraph.bench.chain import BINDINGS, BUFFERS, PIPELINES, Chain
-from cmdgraph.bench.experiments import Experiment, Option, OptionError
+from cmdgraph.bench.experiments import Experiment, Option, several
 from cmdgraph.bench.method import Arm, Plan, Samples
 from cmdgraph.bench.results import Report
 from cmdgraph.bench.statistics import line
@@ -44,9 +44,7 @@ def measure(device: Any, plan: Plan, *, counts: Sequence[int] = COUNTS) -> Repor
         OptionError: fewer than two different counts, or one below 1.
         MeasurementError: a replay computes something else than numpy.
     """
-    counts = sorted(set(counts))
-    if len(counts) < 2 or counts[0] < 1:
-        raise OptionError(f"counts: needs two different numbers of nodes of at least 1, got {counts}")
+    counts = several(counts, "nodes")
     chain = Chain(device, min(counts[-1], STEPS), plan.seed)
     with ExitStack() as stack:
         graphs = {count: _Graph(chain, count) for count in counts}
