@@ -7,7 +7,6 @@ Markdown, or JSON with ``-o json``.
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
 
 import click
@@ -97,24 +96,23 @@ def to_markdown(report: dict[str, Any]) -> str:
 
 
 def _samples(page: Any, arms: list[str], rounds: int, warmup: int, seed: int) -> dict[str, list[float]]:
-    for arm in arms:
-        if not page.evaluate("(arm) => check(arm)", arm):
-            raise method.MeasurementError(f"{arm}: the result is wrong; not timed")
-        for _ in range(warmup):
-            _sample(page, arm)
-    samples: dict[str, list[float]] = {arm: [] for arm in arms}
-    order = list(arms)
-    shuffle = random.Random(seed).shuffle
-    for _ in range(rounds):
-        shuffle(order)
+    """Seconds of JavaScript, measured in the page itself."""
+
+    def collect(*_done: int) -> None:
         page.evaluate("() => collect()")
-        for arm in order:
-            samples[arm].append(_sample(page, arm))
-    return samples
 
+    def made(arm: str) -> method.Arm:
+        def right() -> bool:
+            found = page.evaluate("(arm) => check(arm)", arm)
+            collect()  # what the warm-up left
+            return found
 
-def _sample(page: Any, arm: str) -> float:
-    return page.evaluate("([arm, bursts, times]) => sample(arm, bursts, times)", [arm, BURSTS, TIMES])
+        return method.Arm(
+            lambda: page.evaluate("([arm, bursts, times]) => sample(arm, bursts, times)", [arm, BURSTS, TIMES]), right
+        )
+
+    taken = method.interleave({arm: made(arm) for arm in arms}, rounds, warmup, seed=seed, progress=collect)
+    return {arm: series.returned for arm, series in taken.items()}
 
 
 def _comparisons(arms: list[str]) -> list[tuple[str, str]]:
