@@ -50,7 +50,8 @@ export function installBundles() {
   device.createComputeBundleEncoder = createComputeBundleEncoder;
   pass.executeBundle = executeBundle;
   followPasses();
-  preparePasses();
+  const { setPipeline, dispatchWorkgroups, dispatchWorkgroupsIndirect } = pass;
+  hidden = { setPipeline, dispatchWorkgroups, dispatchWorkgroupsIndirect };
 }
 
 /**
@@ -144,7 +145,7 @@ function executeBundle(bundle, slotBindings = NONE) {
     invalidate(this, `executeBundle of ${named(bundle)}: ${wrong}`);
     return;
   }
-  Object.setPrototypeOf(this, GPUComputePassEncoder.prototype); // it may be without a pipeline
+  if (pass.unset) permit(this);
   bindUnused(this, content.unused, bindings);
   walk(this, content.plan, bindings);
   markAll(this, content.markers);
@@ -160,7 +161,7 @@ function followPasses() {
   encoders.beginComputePass = function (descriptor) {
     const pass = beginComputePass.call(this, descriptor);
     const encoder = recordOf(this);
-    record(pass, { device: encoder?.device, encoder, state: 'open' });
+    record(pass, { device: encoder?.device, encoder, state: 'open', unset: false });
     return pass;
   };
   passes.end = function () {
@@ -190,33 +191,37 @@ function invalidate(pass, message) {
   bind(pass, 0xffffffff, { group: null, offsets: null });
 }
 
+/** @type {any} the browser's own methods that a pass without a pipeline hides */
+let hidden;
+
 /**
- * Resets the binding state of a pass. The browser cannot take back a pipeline, so until another one is set the pass has a
- * prototype that refuses dispatches. Immediates stay set: script cannot unset them.
- * @param {GPUComputePassEncoder} pass
+ * Resets the binding state of a pass. The browser cannot take back a pipeline, so until another one is set the pass has methods of its
+ * own that refuse dispatches. (Changing its prototype instead would cost more than 20 dispatches.) Immediates stay set: script cannot
+ * unset them.
+ * @param {any} pass
  * @param {number} indices how many there are
  */
 function reset(pass, indices) {
   for (let index = 0; index < indices; index++) pass.setBindGroup(index, null);
-  Object.setPrototypeOf(pass, withoutPipeline);
+  recordOf(pass).unset = true;
+  pass.setPipeline = setPipelineAgain;
+  pass.dispatchWorkgroups = refuseDispatch;
+  pass.dispatchWorkgroupsIndirect = refuseDispatch;
 }
 
-/** @type {any} */
-let withoutPipeline;
+/** @param {any} pass */
+function permit(pass) {
+  recordOf(pass).unset = false;
+  Object.assign(pass, hidden);
+}
 
-function preparePasses() {
-  const prototype = GPUComputePassEncoder.prototype;
-  withoutPipeline = Object.create(prototype, {
-    setPipeline: {
-      /** @param {GPUComputePipeline} pipeline */
-      value(pipeline) {
-        Object.setPrototypeOf(this, prototype);
-        this.setPipeline(pipeline);
-      },
-    },
-    dispatchWorkgroups: { value: refuseDispatch },
-    dispatchWorkgroupsIndirect: { value: refuseDispatch },
-  });
+/**
+ * @this {GPUComputePassEncoder}
+ * @param {GPUComputePipeline} pipeline
+ */
+function setPipelineAgain(pipeline) {
+  permit(this);
+  this.setPipeline(pipeline);
 }
 
 /** @this {GPUComputePassEncoder} */

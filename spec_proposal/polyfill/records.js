@@ -30,7 +30,7 @@ export function installRecords() {
   const device = GPUDevice.prototype;
   note(device, 'createBuffer', (owner) => ({ device: owner }));
   note(device, 'createTexture', (owner) => ({ device: owner }));
-  note(device, 'createCommandEncoder', (owner) => ({ device: owner, error: null }));
+  noteEncoders(device);
   note(device, 'createBindGroupLayout', (owner, made, [descriptor]) => layoutOf(owner, descriptor.entries));
   note(device, 'createPipelineLayout', (owner, made, [descriptor]) => ({
     device: owner,
@@ -83,6 +83,19 @@ function note(prototype, name, make) {
     };
     const result = original.apply(this, args);
     return result instanceof Promise ? result.then(keep) : keep(result);
+  };
+}
+
+/**
+ * As `note` does, without what costs time: pages make encoders all the time.
+ * @param {any} prototype
+ */
+function noteEncoders(prototype) {
+  const original = prototype.createCommandEncoder;
+  prototype.createCommandEncoder = function (/** @type {any} */ descriptor) {
+    const encoder = original.call(this, descriptor);
+    encoder[RECORD] = { device: this, error: null };
+    return encoder;
   };
 }
 

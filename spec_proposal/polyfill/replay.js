@@ -4,21 +4,27 @@
 /** @typedef {{ group: GPUBindGroup, offsets: Uint32Array | null }} Bound */
 
 /**
- * @typedef {object} Step what to set before a dispatch, and the dispatch
- * @property {GPUComputePipeline | null} pipeline null for: as before
- * @property {number} index of the first group to set; -1 for none
- * @property {GPUBindGroup | null} group null where it is a slot's
+ * What to set before dispatches, and the dispatches: STRIDE values for each, one behind the other in one array. A page that waits for
+ * the GPU between replays finds its caches cold, so what counts is how much memory a replay reads.
+ *
+ * The values are: a pipeline or null for as before; the index of the first group to set or -1 for none; the group, null where it is a
+ * slot's; workgroups along x; a `Rest`, null for the most common kind, which sets a group and dispatches along x.
+ * @typedef {any[]} Plan
+ */
+
+/**
+ * @typedef {object} Rest
  * @property {Uint32Array | null} offsets
  * @property {number} slot
  * @property {[number, import('./recorder.js').Binding][] | null} more further groups to set
  * @property {[number, Uint8Array][] | null} immediates
  * @property {import('./recorder.js').Marker[] | null} markers
- * @property {number} x
  * @property {number} y
  * @property {number} z
- * @property {GPUBindGroup | null} plain `group` of the most common kind of step, for which nothing else need be looked at
  * @property {{ buffer: GPUBuffer, offset: number } | null} indirect
  */
+
+const STRIDE = 5;
 
 /** @type {any} the browser's own methods, without our notes: for a rehearsal */
 let native;
@@ -31,44 +37,52 @@ export function installReplay() {
 }
 
 /**
- * The steps for dispatches that follow each other in a pass; the first sets everything.
+ * The plan for dispatches that follow each other in a pass; the first sets everything.
  * @param {Dispatch[]} dispatches
- * @returns {Step[]}
+ * @returns {Plan}
  */
 export function planOf(dispatches) {
   const set = { pipeline: null, immediates: null, groups: [] };
-  return dispatches.map((dispatch) => stepOf(dispatch, set));
+  return dispatches.flatMap((dispatch) => stepOf(dispatch, set));
 }
 
 /**
  * @param {GPUComputePassEncoder} pass
- * @param {Step[]} plan
+ * @param {Plan} plan
  * @param {Bound[]} bindings what the slots hold
  */
 export function walk(pass, plan, bindings) {
-  const count = plan.length;
-  for (let n = 0; n < count; n++) {
-    const step = plan[n];
-    if (step.plain !== null) {
-      if (step.pipeline !== null) pass.setPipeline(step.pipeline);
-      pass.setBindGroup(step.index, step.plain);
-      pass.dispatchWorkgroups(step.x);
-      continue;
+  const end = plan.length;
+  for (let n = 0; n < end; n += STRIDE) {
+    const pipeline = plan[n];
+    const rest = plan[n + 4];
+    if (rest !== null && rest.markers !== null) markAll(pass, rest.markers);
+    if (pipeline !== null) pass.setPipeline(pipeline);
+    if (rest === null) {
+      pass.setBindGroup(plan[n + 1], plan[n + 2]);
+      pass.dispatchWorkgroups(plan[n + 3]);
+    } else {
+      bindAll(pass, plan[n + 1], plan[n + 2], rest, bindings);
+      if (rest.indirect === null) pass.dispatchWorkgroups(plan[n + 3], rest.y, rest.z);
+      else pass.dispatchWorkgroupsIndirect(rest.indirect.buffer, rest.indirect.offset);
     }
-    if (step.markers !== null) markAll(pass, step.markers);
-    if (step.pipeline !== null) pass.setPipeline(step.pipeline);
-    if (step.index >= 0) {
-      if (step.group !== null && step.offsets === null) pass.setBindGroup(step.index, step.group);
-      else bind(pass, step.index, step.group === null ? bindings[step.slot] : step);
-      if (step.more !== null) {
-        for (const [index, each] of step.more) bind(pass, index, each.slot === undefined ? each : bindings[each.slot]);
-      }
-    }
-    if (step.immediates !== null) {
-      for (const [offset, bytes] of step.immediates) /** @type {any} */ (pass).setImmediates(offset, bytes);
-    }
-    if (step.indirect === null) pass.dispatchWorkgroups(step.x, step.y, step.z);
-    else pass.dispatchWorkgroupsIndirect(step.indirect.buffer, step.indirect.offset);
+  }
+}
+
+/**
+ * @param {GPUComputePassEncoder} pass
+ * @param {number} index
+ * @param {GPUBindGroup | null} group
+ * @param {Rest} rest
+ * @param {Bound[]} bindings
+ */
+function bindAll(pass, index, group, { offsets, slot, more, immediates }, bindings) {
+  if (index >= 0) bind(pass, index, group === null ? bindings[slot] : { group, offsets });
+  if (more !== null) {
+    for (const [at, each] of more) bind(pass, at, each.slot === undefined ? each : bindings[each.slot]);
+  }
+  if (immediates !== null) {
+    for (const [offset, bytes] of immediates) /** @type {any} */ (pass).setImmediates(offset, bytes);
   }
 }
 
@@ -106,28 +120,24 @@ export function rehearse(device, calls) {
 /**
  * @param {Dispatch} dispatch
  * @param {any} set what is set before it; brought up to date
- * @returns {Step}
+ * @returns {Plan} of this one
  */
 function stepOf({ pipeline, groups, immediates, size: [x, y, z], indirect, markers }, set) {
   const changed = groups.filter(([index, each]) => !same(set.groups[index], each));
   const [[index, first], ...more] = changed.length ? changed : [[-1, { slot: -1 }]];
-  const step = /** @type {Step} */ ({
-    plain: null,
-    pipeline: pipeline === set.pipeline ? null : pipeline,
-    index,
-    group: first.group ?? null,
+  const group = first.group ?? null;
+  const rest = {
     offsets: first.offsets ?? null,
     slot: first.slot ?? -1,
     more: more.length ? more : null,
     immediates: immediates === set.immediates || !immediates.length ? null : immediates,
     markers: markers.length ? markers : null,
-    x,
     y,
     z,
     indirect,
-  });
-  const { more: further, immediates: bytes, markers: marks, offsets } = step;
-  if (!further && !bytes && !marks && !offsets && !indirect && y === 1 && z === 1) step.plain = step.group;
+  };
+  const plain = group && !rest.offsets && !rest.more && !rest.immediates && !rest.markers && !indirect && y === 1 && z === 1;
+  const step = [pipeline === set.pipeline ? null : pipeline, index, group, x, plain ? null : rest];
   set.pipeline = pipeline;
   set.immediates = immediates;
   for (const [at, each] of changed) set.groups[at] = each;
