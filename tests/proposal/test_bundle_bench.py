@@ -14,7 +14,7 @@ def test_a_short_run() -> None:
     except BrowserMissingError as error:
         pytest.skip(str(error))
 
-    rows = {row["strategy"]: row["js_us_per_dispatch"] for row in report["rows"]}
+    rows = {row["name"]: row["js_us_per_dispatch"] for row in report["rows"]}
     assert {"per-op", "one-pass", "bundle", "bundle with a slot", "graph"} <= rows.keys()
     assert all(len(row["samples"]) == 3 and row["median"] > 0 for row in rows.values())
     assert report["environment"]["cross_origin_isolated"]
