@@ -1,5 +1,5 @@
 # Every target does all that it needs on a fresh Debian or Ubuntu machine with git, make, python3 and python3-venv.
-.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench report readme explainer spec web-demo clean
+.PHONY: help setup native demo test test-long fuzz fuzz-format lint format bench report evaluation readme explainer spec web-demo clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -18,6 +18,7 @@ help:
 	@echo 'make bench      measures on this machine (under 5 minutes); NAME=lavapipe names the files in spec_proposal/results,'
 	@echo '                ON=wgpudawn measures Dawn, ARGS=--full is the long set for a GPU, ARGS="--out FOLDER" puts them elsewhere'
 	@echo 'make report     one page from those files, in build/report; FROM=FOLDER OUT=FOLDER, ARGS=--mix takes several commits together'
+	@echo 'make evaluation  the same of spec_proposal/results, beside the proposal'
 	@echo 'make spec       the text of the proposal, spec_proposal/index.bs, as build/spec/index.html'
 	@echo 'make web-demo   the model in the browser: builds build/web-demo and serves it on localhost; PORT=8000, ARGS="--plan fused"'
 	@echo 'make readme     makes the tables of README.md from those files; make explainer those of spec_proposal/explainer.md'
@@ -69,6 +70,9 @@ bench: setup
 
 report: setup
 	@$(run) python -m cmdgraph report $(or $(FROM),spec_proposal/results) -o $(or $(OUT),build/report) $(ARGS)
+
+evaluation: setup
+	@$(run) python -m cmdgraph report spec_proposal/results -o spec_proposal --name evaluation $(ARGS)
 
 readme: setup
 	@$(run) python -m scripts.readme

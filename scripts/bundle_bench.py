@@ -32,11 +32,11 @@ SLOW = {"per-op": (1, 3)}  # the same two, where a run takes some 20 ms
 LONG = 8  # runs in a sample of the processes
 REGION = (
     "`js` is JavaScript from createCommandEncoder to the return of the last submit of all dispatches; a sample is the "
-    f"median of {BURSTS} bursts, a burst the mean of {TIMES} runs (of `per-op` one); the calls are asynchronous, so what the GPU process "
-    "and the GPU do is outside. The arms without the polyfill call the browser's own methods. `renderer`, `gpu_main`, "
-    "`gpu_io` and `driver` are CPU time of the page's process (JavaScript is in it), of the GPU process's main thread, "
-    f"of its thread that receives, and of its others, which on a software adapter run the kernels; those and `wall` "
-    f"are over {LONG} runs and one wait for the GPU at their end"
+    f"median of {BURSTS} bursts (of `per-op` one), a burst the mean of {TIMES} runs; the calls are asynchronous, so "
+    "what the GPU process and the GPU do is outside. The arms without the polyfill call the browser's own methods. "
+    "`renderer`, `gpu_main`, `gpu_io` and `driver` are CPU time of the page's process (JavaScript is in it), of the "
+    "GPU process's main thread, of its thread that receives, and of its others, which on a software adapter run the "
+    f"kernels; those and `wall` are over {LONG} runs and one wait for the GPU at their end"
 )
 SYNC = "onSubmittedWorkDone: for `js` before each burst, outside; for all else once a sample, inside"
 HAND_WRITTEN = "one-pass"

@@ -13,7 +13,9 @@ import attrs
 
 import cmdgraph
 from cmdgraph import native
+from cmdgraph.bench import timestamps
 from cmdgraph.bench.chain import Chain
+from cmdgraph.bench.timestamps import PassTimer
 from cmdgraph.replay import walker
 
 __all__ = ["WAYS", "LeftOut", "Way", "call_eagerly", "call_in_one_pass", "capture"]
@@ -35,7 +37,7 @@ class Way:
 
     `run(times)` submits it that often; `wait` waits for all of it, with everything that was prepared for later, so
     that no work is moved out of a sample. A sample is ``run(replays)`` and `wait`. `worker_cpu` reads the CPU seconds
-    that another thread of ours has spent so far.
+    that another thread of ours has spent so far, `gpu` the seconds that the last run took on the GPU.
     """
 
     run: Callable[[int], object]
@@ -47,6 +49,7 @@ class Way:
     worker_cpu: Callable[[], float] = lambda: 0.0
     ahead: Callable[[], float] = lambda: 0.0
     barriers: Callable[[], int | None] = lambda: None
+    gpu: Callable[[], float] | None = None
 
 
 def call_eagerly(chain: Chain) -> None:
@@ -95,6 +98,15 @@ def _single_pass_public(chain: Chain) -> Way:
         queue.submit([call_in_one_pass(chain).finish()])
 
     return Way(_times(run), chain.wait, submits=1, passes=1, replays=REPLAYS)
+
+
+def _timed_pass(chain: Chain) -> Way:
+    """The same with a timestamp at both ends: what the GPU itself takes, whoever encodes."""
+    if reason := timestamps.why_absent(chain.device):
+        raise LeftOut(reason)
+    timer = PassTimer(chain.device)
+    once = timer.run(lambda **descriptor: call_in_one_pass(chain, **descriptor))
+    return Way(_times(once), chain.wait, submits=1, passes=1, replays=1, gpu=timer.seconds)
 
 
 def _bare_c_loop(chain: Chain) -> Way:
@@ -207,6 +219,7 @@ def _times(once: Callable[[], object]) -> Callable[[int], None]:
 WAYS: dict[str, Callable[[Chain], Way]] = {
     "eager": _eager,
     "single-pass-public": _single_pass_public,
+    "single-pass-timed": _timed_pass,
     "bare-c-loop": _bare_c_loop,
     "per-op": functools.partial(_graph, strategy="per-op", replays=1),
     "single-pass": functools.partial(_graph, strategy="single-pass", split=1),

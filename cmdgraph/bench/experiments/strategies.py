@@ -11,11 +11,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from cmdgraph.bench import markdown, method, trial
+from cmdgraph.bench import markdown, method, timestamps, trial
 from cmdgraph.bench.chain import BINDINGS, BUFFERS, ELEMENTS, LINKS, PIPELINES, Chain
 from cmdgraph.bench.experiments import Experiment, Option, OptionError
 from cmdgraph.bench.method import Arm, Plan, Samples
 from cmdgraph.bench.results import Report
+from cmdgraph.bench.timestamps import PassTimer
 from cmdgraph.bench.ways import WAYS, LeftOut, Way, capture
 
 __all__ = ["CAPTURE_TARGET_US", "EXPERIMENT", "measure"]
@@ -27,9 +28,10 @@ TIMED_REGION = (
     "`native` and `native-barriers-as-recorded` a wait after each. Every call that a user makes for a run is "
     "inside: for `eager` and `single-pass-public` encoding, finish and submit by the public API, for the others "
     "graph.replay(). Encoding ahead is inside: at the end of a sample the ring is as full as at its beginning, and at "
-    "the very first it is empty. What `native` replays was recorded before the first sample. Making "
-    "buffers, pipelines, bind groups and graphs is outside. `host_cpu` is the calling thread's CPU time, the wait "
-    "included, `worker_cpu` that of the thread that encodes ahead, `other_cpu` that of the driver's threads"
+    "the very first it is empty. What `native` replays was recorded before the first sample. Making buffers, "
+    "pipelines, bind groups and graphs is outside. `host_cpu` is the calling thread's CPU time, the wait included, "
+    "`worker_cpu` that of the thread that encodes ahead, `other_cpu` that of the driver's threads. `single-pass-timed` "
+    "is there for its `gpu` time, between timestamps at both ends of the pass; its wall time has a wait after each run"
 )
 SYNC = "a read of 4 bytes for eager calls, graph.wait() for replays; once a sample, for `prerecorded` after each replay"
 COMPARED = [
@@ -60,7 +62,7 @@ def measure(device: Any, plan: Plan, *, dispatches: int = 876, links: str = "cha
     ways, left_out = _make_ways(chain)
     try:
         arms = {
-            name: Arm(_sampler(way), functools.partial(_check, chain, way), way.worker_cpu)
+            name: Arm(_sampler(way), functools.partial(_check, chain, way), way.worker_cpu, way.gpu)
             for name, way in ways.items()
         }
         arms["capture"] = Arm(lambda: capture(chain).release())
@@ -122,6 +124,7 @@ def _report(chain: Chain, plan: Plan, ways: dict[str, Way], left_out: list[dict[
         },
         timed_region=TIMED_REGION,
         sync=SYNC,
+        how=PassTimer(chain.device).how if "single-pass-timed" in ways else {},
         rows=[
             {
                 "name": name,
@@ -179,4 +182,5 @@ EXPERIMENT = Experiment(
     },
     quick={"rounds": 10},
     to_markdown=markdown.strategies,
+    features=(timestamps.FEATURE,),
 )

@@ -14,8 +14,8 @@ from pathlib import Path
 __all__ = ["make"]
 
 
-def make(source: Path, target: Path, *, mix: bool = False) -> list[Path]:
-    """Reads all results below `source` and writes report.html, report.md and plots/*.svg into `target`.
+def make(source: Path, target: Path, *, name: str = "report", mix: bool = False) -> list[Path]:
+    """Reads all results below `source` and writes NAME.html, NAME.md and plots/*.svg into `target`.
 
     Gives the paths of what was written. The same results make the same bytes.
 
@@ -27,6 +27,6 @@ def make(source: Path, target: Path, *, mix: bool = False) -> list[Path]:
     from cmdgraph.bench.report import as_html, as_markdown, assembly, reading, writing
 
     document = assembly.document(reading.read_folder(source, mix=mix))
-    files = {"report.html": as_html.render(document), "report.md": as_markdown.render(document)}
+    files = {f"{name}.html": as_html.render(document), f"{name}.md": as_markdown.render(document)}
     files |= {f"plots/{drawing.name}.svg": as_markdown.plot(drawing) for drawing in document.drawings()}
     return writing.write_folder(target, files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
-from cmdgraph.bench.report import answer, claims, coverage, layers, paper
+from cmdgraph.bench.report import answer, claims, coverage, extension, layers, paper
 from cmdgraph.bench.report.caveats import caveats
 from cmdgraph.bench.report.document import Block, Document, List, Note, Section, Text, plain, prose
 from cmdgraph.bench.report.evidence import Evidence, Result
@@ -14,6 +14,7 @@ from cmdgraph.bench.report.schema import ShapeError
 from cmdgraph.bench.report.sections import (
     batch,
     bindings,
+    browser,
     checks,
     count,
     decode,
@@ -41,6 +42,7 @@ SECTIONS: Sequence[ModuleType] = (
     dispatch,
     phases,
     validation,
+    browser,
     decode,
     fusion,
     count,
@@ -73,6 +75,7 @@ def document(evidence: Evidence) -> Document:
             Section("method", "The method", _method(evidence)),
             Section("claims", "The paper's claims, one by one", [claims.table(evidence)]),
             *([Section("layers", "What each layer costs", made)] if (made := layers.blocks(evidence)) else []),
+            Section("extension", "What only an extension can give", extension.blocks(evidence)),
             *_experiments(evidence),
             Section("platforms", "Where it was measured, and where not", _platforms(evidence)),
             Section(

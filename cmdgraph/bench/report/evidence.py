@@ -12,6 +12,9 @@ from cmdgraph.bench.results import ResultError
 
 __all__ = ["Evidence", "Machine", "Result"]
 
+USUAL = {"links": "chain", "pattern": "changing"}
+"""Kinds of work of experiments without a model."""
+
 
 @attrs.frozen
 class Machine:
@@ -73,11 +76,14 @@ class Result:
 
     @property
     def subject(self) -> str:
-        """What was measured on, where an experiment runs on several things: the model and its weights."""
-        model = self.data.get("model")
-        return (
-            f"{model['name']}, {model['dtype']}" if isinstance(model, dict) and {"name", "dtype"} <= set(model) else ""
-        )
+        """What was measured on, where an experiment runs on several things: the model and its weights, or the kind of
+        work where it is not the usual one.
+        """
+        model, work = self.data.get("model"), self.data.get("workload")
+        if isinstance(model, dict) and {"name", "dtype"} <= set(model):
+            return f"{model['name']}, {model['dtype']}"
+        kinds = [work.get(key, usual) for key, usual in USUAL.items()] if isinstance(work, dict) else []
+        return ", ".join(str(kind) for kind in kinds if kind not in USUAL.values())
 
     def row(self, name: str) -> Row | None:
         """The row of a name, if there is one."""

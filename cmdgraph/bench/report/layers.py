@@ -15,13 +15,13 @@ from cmdgraph.bench.report.claims import NOT_MEASURED
 from cmdgraph.bench.report.document import Block, Table, Text, plain
 from cmdgraph.bench.report.evidence import Evidence, Machine
 from cmdgraph.bench.report.figures import number
-from cmdgraph.bench.report.sections import strategies, validation
+from cmdgraph.bench.report.sections import browser, strategies, validation
 from cmdgraph.bench.report.sections.strategies import CPU, WALL
 
 __all__ = ["LAYERS", "Layer", "blocks"]
 
 
-SOURCES = (strategies.EXPERIMENT, validation.EXPERIMENT)
+SOURCES = (strategies.EXPERIMENT, validation.EXPERIMENT, browser.EXPERIMENT)
 
 
 @attrs.frozen
@@ -88,9 +88,10 @@ def _gpu_idle(evidence: Evidence, machine: Machine) -> float | None:
     """Wall time of the fastest replay that nobody waits for beyond its time on the GPU."""
     result = next(iter(evidence.of(strategies.EXPERIMENT, machine)), None)
     row = strategies.best_replay(result, WALL) if result else None
-    if result is None or row is None or "gpu_us_per_dispatch" not in row.figures:
+    busy = strategies.gpu(result) if result else None
+    if result is None or row is None or busy is None:
         return None
-    return result.figure(row, WALL).median - row.figures["gpu_us_per_dispatch"].median
+    return result.figure(row, WALL).median - busy
 
 
 def _behind(evidence: Evidence, machine: Machine) -> float | None:
@@ -99,17 +100,59 @@ def _behind(evidence: Evidence, machine: Machine) -> float | None:
     return None if wall is None or cpu is None else wall - cpu
 
 
-def _none(_evidence: Evidence, _machine: Machine) -> None:
-    return None
+def _in_browser(figure: str) -> Callable[[Evidence, Machine], float | None]:
+    """us a dispatch of one pass by hand, in a browser."""
+
+    def cost(evidence: Evidence, machine: Machine) -> float | None:
+        result = next(iter(evidence.of(browser.EXPERIMENT, machine)), None)
+        row = result.row(browser.HAND_WRITTEN) if result else None
+        return result.figure(row, figure).median if result and row else None
+
+    return cost
+
+
+def _beyond_js(evidence: Evidence, machine: Machine) -> float | None:
+    renderer, js = (_in_browser(figure)(evidence, machine) for figure in (browser.RENDERER, browser.JS))
+    return None if renderer is None or js is None else renderer - js
+
+
+def _wire(evidence: Evidence, machine: Machine) -> float | None:
+    """What the GPU process does beyond what Dawn does without a browser, by the same driver."""
+    parts = [_in_browser(figure)(evidence, machine) for figure in (browser.GPU_MAIN, browser.GPU_IO)]
+    plain_dawn = [
+        cost
+        for other in evidence.machines
+        if other.implementation == "Dawn" and machine.adapter.lower() in other.adapter.lower()
+        if (cost := _row(evidence, other, "bare-c-loop", CPU)) is not None
+    ]
+    if None in parts or not plain_dawn:
+        return None
+    return sum(part for part in parts if part is not None) - plain_dawn[0]
+
+
+def _either(
+    first: Callable[[Evidence, Machine], float | None], second: Callable[[Evidence, Machine], float | None]
+) -> Callable[[Evidence, Machine], float | None]:
+    """The one, or where it was not measured the other."""
+
+    def cost(evidence: Evidence, machine: Machine) -> float | None:
+        found = first(evidence, machine)
+        return second(evidence, machine) if found is None else found
+
+    return cost
 
 
 LAYERS: Sequence[Layer] = (
     Layer(
         "**baseline:** one pass, one submit, public API, caller CPU",
-        "`single-pass-public`",
-        _of("single-pass-public", CPU),
+        "`single-pass-public`; in a browser JavaScript of `one-pass`",
+        _either(_of("single-pass-public", CPU), _in_browser(browser.JS)),
     ),
-    Layer("**baseline:** the same, wall", "`single-pass-public`", _of("single-pass-public", WALL)),
+    Layer(
+        "**baseline:** the same, wall",
+        "`single-pass-public`; in a browser `one-pass`",
+        _either(_of("single-pass-public", WALL), _in_browser(browser.WALL)),
+    ),
     Layer(
         "an encoder, pass and submit each, from Python",
         "`eager` less `single-pass-public`",
@@ -119,8 +162,18 @@ LAYERS: Sequence[Layer] = (
         "an encoder, pass and submit each, from C", "`per-op` less `single-pass`", _difference("per-op", "single-pass")
     ),
     Layer("Python", "`single-pass-public` less `bare-c-loop`", _difference("single-pass-public", "bare-c-loop")),
-    Layer("JavaScript", "a browser's results", _none),
-    Layer("wire to the GPU process", "a browser's results", _none),
+    Layer("JavaScript", "`one-pass`, the clock of the page", _in_browser(browser.JS)),
+    Layer("the page's process beyond JavaScript", "its CPU time less JavaScript", _beyond_js),
+    Layer(
+        "wire: to the GPU process and read there",
+        "its main and receiving threads less `bare-c-loop` of Dawn by the same driver",
+        _wire,
+    ),
+    Layer(
+        "wire, validation, tracking, encode and submit together",
+        "main thread of the GPU process",
+        _in_browser(browser.GPU_MAIN),
+    ),
     Layer("validation by the implementation", "validation on less off, Dawn", _validation),
     Layer(
         "tracking: lock, flags and scopes of a graph",

@@ -80,6 +80,51 @@ def strategies(eager: float = 40.0, replay: float = 0.4, per_op: float = 15.0, *
     return report("strategies", rows, where, ratios=ratios)
 
 
+def native(today: float = 2.0, recorded: float = 1.8, needed: float = 0.9, **where: Any) -> Report:
+    """A chain of 900 by the portable way and natively, us a dispatch of wall time; the CPU costs a tenth."""
+    costs = {
+        "eager": 40.0,
+        "single-pass-public": 5.0,
+        "single-pass-timed": 6.0,
+        "bare-c-loop": 1.4,
+        **{f"prerecorded{mode}": today for mode in ("", "-back-to-back")},
+        **{f"native-barriers-as-recorded{mode}": recorded for mode in ("", "-back-to-back")},
+        **{f"native{mode}": needed for mode in ("", "-back-to-back")},
+    }
+    rows = [
+        {
+            "name": name,
+            "dispatches": 900,
+            "submits": 1,
+            "host_cpu_us_per_dispatch": figure(cost / 10),
+            "worker_cpu_us_per_dispatch": figure(1.5 if name.startswith("prerecorded") else 0.0),
+            "wall_us_per_dispatch": figure(cost),
+            **({"gpu_us_per_dispatch": figure(0.5)} if name == "single-pass-timed" else {}),
+        }
+        for name, cost in costs.items()
+    ]
+    return report("strategies", rows, where)
+
+
+def bundles(bundle: float = 0.2, gpu_process: float = 3.0, **where: Any) -> Report:
+    """JavaScript in us a dispatch; a pass by hand costs 0.2."""
+    costs = {"per-op": 20.0, "one-pass": 0.2, "bundle": bundle}
+    rows = [
+        {
+            "name": name,
+            "js_us_per_dispatch": figure(cost),
+            "renderer_cpu_us_per_dispatch": figure(2 * cost),
+            "gpu_main_cpu_us_per_dispatch": figure(gpu_process),
+            "gpu_io_cpu_us_per_dispatch": figure(0.1),
+            "wall_us_per_dispatch": figure(15.0),
+        }
+        for name, cost in costs.items()
+    ]
+    ratios = [ratio("js", "per-op", "bundle", 20.0 / bundle), ratio("js", "bundle", "one-pass", bundle / 0.2)]
+    browser = {"implementation": {"name": "Chromium", "version": "150"}, "adapter": "swiftshader"}
+    return report("bundles", rows, {**SOFTWARE, **browser, **where}, ratios=ratios)
+
+
 def decode(
     unfused: float = 60.0, paper: float = 38.0, dispatches: tuple[int, int] = (876, 564), **where: Any
 ) -> Report:

@@ -102,6 +102,50 @@ def test_the_extension_is_kept_apart_from_what_there_is_today(tmp_path: Path) ->
     assert "Natively, as an extension could, it takes 0.0200 us of caller CPU by `native`" in text
 
 
+def test_what_only_the_extension_gives_is_told_by_what_was_measured(tmp_path: Path) -> None:
+    text = _made(tmp_path, one=made.native())[1]
+
+    assert "costs the host 1,530 us today, on two threads, and 81.0 us natively" in text
+    assert re.search(r"as recorded \(back to back\):\*\* 1\.11x \(.*\) faster\. Where encoding", text)
+    assert re.search(r"2\.00x \(.*\) against barriers as recorded", text)
+    assert "no result has rows of the native layer" not in text
+
+
+def test_without_native_rows_the_extension_is_not_measured(tmp_path: Path) -> None:
+    assert "no result has rows of the native layer" in _made(tmp_path, one=made.strategies())[1]
+
+
+@pytest.mark.parametrize(
+    ("needed", "sentence"), [(0.9, "against barriers as recorded"), (1.8, "no further difference")]
+)
+def test_barriers_that_gain_nothing_are_told(tmp_path: Path, needed: float, sentence: str) -> None:
+    assert sentence in _made(tmp_path, one=made.native(needed=needed))[1]
+
+
+@pytest.mark.parametrize(("native", "reason"), [(26.0, "not milliseconds"), (40.0, "on the critical path")])
+def test_a_model_that_gains_nothing_natively_says_why(tmp_path: Path, native: float, reason: str) -> None:
+    report = made.decode()
+    row = next(row for row in report["rows"] if row["name"] == "unfused/prerecorded")
+    row["tokens_per_s"] = made.figure(25.5, "tokens/s")
+    report["rows"].append(
+        {**row, "name": "unfused/native", "strategy": "native", "tokens_per_s": made.figure(native, "tokens/s")}
+    )
+
+    assert reason in _made(tmp_path, one=report)[1]
+
+
+def test_layers_of_a_browser_are_told_apart(tmp_path: Path) -> None:
+    dawn = {"implementation": {"name": "Dawn", "version": "1"}, "adapter": "SwiftShader Device"}
+    dawn = made.strategies(**{**made.SOFTWARE, **dawn})
+    text = _made(tmp_path, browser=made.bundles(), dawn=dawn, gpu=made.native())[1]
+    cells = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
+
+    assert "1.70" in cells["wire: to the GPU process and read there"]  # 3.0 and 0.1 less the 1.4 of plain Dawn
+    assert "0.200" in cells["JavaScript"]
+    assert "1.50" in cells["GPU idle"]  # wall time of the best portable replay, 2.0, less 0.5 on the GPU
+    assert "works 15.0 times as long as JavaScript does" in text
+
+
 def test_a_software_adapter_is_marked_wherever_its_figures_are(both: tuple[Path, str, str]) -> None:
     text = both[2]
     captions = re.findall(r"^\*.*llvmpipe.*\*$", text, re.MULTILINE)

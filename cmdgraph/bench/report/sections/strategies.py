@@ -11,13 +11,14 @@ from cmdgraph.bench.report.figures import among, interval, number, spread
 from cmdgraph.bench.report.plots import samples, ways
 from cmdgraph.bench.report.schema import Ratio, Row
 
-__all__ = ["CPU", "EXPERIMENT", "TITLE", "WALL", "WORKER", "best_native", "best_replay", "blocks", "points"]
+__all__ = ["CPU", "EXPERIMENT", "TITLE", "WALL", "WORKER", "best_native", "best_replay", "blocks", "gpu", "points"]
 
 EXPERIMENT = "strategies"
 TITLE = "The ways to the queue"
 
 CPU, WORKER, WALL = "host_cpu_us_per_dispatch", "worker_cpu_us_per_dispatch", "wall_us_per_dispatch"
-BASELINES = ("eager", "single-pass-public", "bare-c-loop")
+GPU = "gpu_us_per_dispatch"
+BASELINES = ("eager", "single-pass-public", "single-pass-timed", "bare-c-loop")
 """Rows that are no replays of a graph."""
 EXTENSION = "native"
 
@@ -70,6 +71,13 @@ def best_native(result: Result, figure: str) -> Row | None:
     """The same of the native replays, which show what an extension would give."""
     replays = [row for row in result.rows if row.name.startswith(EXTENSION)]
     return min(replays, key=lambda row: result.figure(row, figure).median, default=None)
+
+
+def gpu(result: Result) -> float | None:
+    """us a dispatch that the chain takes on the GPU, where that was timed."""
+    row = result.row("single-pass-timed")
+    figure = row.figures.get(GPU) if row else None
+    return figure.median if figure else None
 
 
 def _cpu(result: Result) -> str:
