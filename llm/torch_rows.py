@@ -14,10 +14,16 @@ from llm.presets import RandomWeights
 
 CONTEXT = 256
 POSITION = 128
+WARM_UP = 5
+MOST = (CONTEXT - POSITION) // 2 - WARM_UP - 1
+"""Tokens of each way: a static cache that counts by itself fills up over both."""
 
 
 def measure(config: ModelConfig, dtype: str, tokens: int) -> list[dict[str, Any]]:
-    """A row for each way. Raises UsageError where there is no torch, transformers or CUDA."""
+    """A row for each way, of `tokens` tokens or as many as the cache has room for. Raises UsageError where there is no
+    torch, transformers or CUDA.
+    """
+    tokens = min(tokens, MOST)
     model, torch = torch_model(config, RandomWeights(config))
     if not torch.cuda.is_available():
         raise UsageError("--torch: this PyTorch sees no CUDA device")
@@ -56,7 +62,7 @@ def measure(config: ModelConfig, dtype: str, tokens: int) -> list[dict[str, Any]
 
 
 def _row(name: str, dtype: str, step: Any, token: Any, tokens: int) -> dict[str, Any]:
-    for _ in range(5):
+    for _ in range(WARM_UP):
         step()
         token.item()
     seconds = []

@@ -57,6 +57,14 @@ def test_no_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
         torch_rows.measure(tiny.LLAMA, "f16", 1)
 
 
+def test_rows_of_torch_stay_in_their_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = torch_stand_in.install(monkeypatch)
+    eager, graph = torch_rows.measure(tiny.LLAMA, "f16", 1000)
+    assert len(eager["tokens_per_s"]["samples"]) == len(graph["tokens_per_s"]["samples"]) == torch_rows.MOST
+    (model,) = made
+    assert torch_rows.POSITION + len(model.calls) + sum(model.replays) <= torch_rows.CONTEXT
+
+
 @pytest.mark.parametrize(("dtype", "kind"), [("f32", "float32"), ("f16", "float16"), ("native", "float16")])
 def test_rows_of_torch(monkeypatch: pytest.MonkeyPatch, dtype: str, kind: str) -> None:
     """Steps of one token at rising positions that see the cache up to theirs; then as many replays."""

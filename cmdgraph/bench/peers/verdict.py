@@ -15,6 +15,9 @@ RIVAL = "onnxruntime-capture"
 GOAL_CALLER, GOAL_BOTH = 0.5, 1.0
 """Of our best replay's CPU time to the rival's: the caller's, and the caller's with our worker's."""
 
+NATIVE = "cmdgraph-native"
+"""Rows of the native layer, which shows what an extension could give: the goal is for what there is today."""
+
 Rows = Mapping[str, tuple[dict[str, Any], Series]]
 """Rows by name, each with the samples of all rounds."""
 
@@ -35,14 +38,19 @@ def ratios(rows: Rows) -> list[dict[str, Any]]:
 def findings(rows: Rows, dispatches: Sequence[int]) -> list[dict[str, Any]]:
     """For each number of dispatches whether the goal is met."""
     bests = {rows[best][0]["dispatches"]: best for best in _bests(rows)}
-    return [
-        {"name": f"{what}, {count} dispatches", "unit": "", **_finding(rows, bests.get(count), count, quantity, goal)}
-        for count in dispatches
+    natives = {rows[best][0]["dispatches"]: best for best in _bests(rows, native=True)}
+    found = []
+    for count in dispatches:
         for what, quantity, goal in (
             ("caller CPU, our best replay over ONNX Runtime's graph capture", "host_cpu", GOAL_CALLER),
             ("caller and worker CPU, the same", "host_and_worker_cpu", GOAL_BOTH),
-        )
-    ]
+        ):
+            finding = _finding(rows, bests.get(count), count, quantity, goal)
+            found.append({"name": f"{what}, {count} dispatches", "unit": "", **finding})
+        if count in natives:
+            name = f"caller CPU, the native layer over ONNX Runtime's graph capture, {count} dispatches"
+            found.append({"name": name, "unit": "", **_finding(rows, natives[count], count, "host_cpu", GOAL_CALLER)})
+    return found
 
 
 def _finding(rows: Rows, best: str | None, count: int, quantity: str, goal: float) -> dict[str, Any]:
@@ -55,13 +63,13 @@ def _finding(rows: Rows, best: str | None, count: int, quantity: str, goal: floa
     return {"value": found.pop("ratio"), **found, "text": f"{best}; the goal of at most {goal:g} is {met}"}
 
 
-def _bests(rows: Rows) -> list[str]:
-    """For each number of dispatches that one of our strategies which is nearest to the goal; without the rival, the one
-    that costs the caller least.
+def _bests(rows: Rows, *, native: bool = False) -> list[str]:
+    """For each number of dispatches that one of our strategies which is nearest to the goal, of those that WebGPU has
+    today or of the native layer's; without the rival, the one that costs the caller least.
     """
     best: dict[int, tuple[float, str]] = {}
     for name, (row, _) in rows.items():
-        if row["ours"]:
+        if row["ours"] and name.startswith(NATIVE) == native:
             count, cost = row["dispatches"], _cost(rows, name)
             best[count] = min(best.get(count, (cost, name)), (cost, name))
     return [name for _, name in best.values()]

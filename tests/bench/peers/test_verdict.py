@@ -46,6 +46,19 @@ def test_a_missed_goal_is_said() -> None:
     assert both["text"].endswith("is met")
 
 
+def test_the_native_layer_is_judged_apart() -> None:
+    rows = {
+        "onnxruntime-capture/100": _row(100.0),
+        "cmdgraph-single-pass/100": _row(60.0, ours=True),
+        "cmdgraph-native/100": _row(5.0, ours=True),
+    }
+    caller, both, native = verdict.findings(rows, [100])
+
+    assert (caller["value"], both["value"], native["value"]) == tuple(map(pytest.approx, (0.6, 0.6, 0.05)))
+    assert "native" in native["name"]
+    assert {each["under"] for each in verdict.ratios(rows)} == {"cmdgraph-single-pass/100"}
+
+
 @pytest.mark.parametrize(
     ("rows", "absent"),
     [
