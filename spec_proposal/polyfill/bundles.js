@@ -1,7 +1,8 @@
 /** Part A: GPUComputeBundle, its encoder, and executeBundle. */
 
 import { ILLEGAL, expectType, refuseConstruction, toLabel, toOffsets } from './convert.js';
-import { caught, generate, isLost } from './errors.js';
+import { passes } from './encoders.js';
+import { generate, isLost } from './errors.js';
 import { BundledCommands, askTheBrowser, begin, brokenBindings } from './recorder.js';
 import { record, recordOf } from './records.js';
 import { bind, markAll, planOf, walk } from './replay.js';
@@ -37,6 +38,7 @@ export class GPUComputeBundleEncoder extends BundledCommands {
     }
     content.plan = planOf(dispatches);
     content.unused = unusedGroups(state);
+    content.blank = blankOf(device);
     askTheBrowser(state, `finish of ${named(this)}`, (message) => (content.error = message));
     state.rehearsal = [];
     return bundle;
@@ -49,9 +51,6 @@ export function installBundles() {
   const pass = /** @type {any} */ (GPUComputePassEncoder.prototype);
   device.createComputeBundleEncoder = createComputeBundleEncoder;
   pass.executeBundle = executeBundle;
-  followPasses();
-  const { setPipeline, dispatchWorkgroups, dispatchWorkgroupsIndirect } = pass;
-  hidden = { setPipeline, dispatchWorkgroups, dispatchWorkgroupsIndirect };
 }
 
 /**
@@ -133,100 +132,62 @@ export function checkedBindings(content, bindings) {
 function executeBundle(bundle, slotBindings = NONE) {
   expectType(bundle, GPUComputeBundle, 'the bundle');
   const bindings = toBindings(slotBindings);
-  const pass = recordOf(this);
+  const encoder = /** @type {import('./encoders.js').Note} */ (passes.of(this));
   const content = recordOf(bundle);
-  const ended = broken('execute-state', pass.state);
+  const ended = broken('execute-state', encoder);
   if (ended) {
-    generate(pass.device, `executeBundle: ${ended}`);
+    generate(content.device, `executeBundle: ${ended}`);
     return;
   }
-  const wrong = broken('execute-bundle-valid', pass.device, content) ?? checkedBindings(content, bindings);
+  const wrong = broken('execute-bundle-valid', encoder.device, content) ?? checkedBindings(content, bindings);
   if (wrong) {
-    invalidate(this, `executeBundle of ${named(bundle)}: ${wrong}`);
+    invalidate(this, encoder, `executeBundle of ${named(bundle)}: ${wrong}`);
     return;
   }
-  if (pass.unset) permit(this);
   bindUnused(this, content.unused, bindings);
   walk(this, content.plan, bindings);
   markAll(this, content.markers);
-  reset(this, content.indices);
-}
-
-/** Passes and encoders note what they belong to; an encoder that we made invalid says why. */
-function followPasses() {
-  const encoders = GPUCommandEncoder.prototype;
-  const passes = GPUComputePassEncoder.prototype;
-  const { beginComputePass, finish } = encoders;
-  const { end } = passes;
-  encoders.beginComputePass = function (descriptor) {
-    const pass = beginComputePass.call(this, descriptor);
-    const encoder = recordOf(this);
-    record(pass, { device: encoder?.device, encoder, state: 'open', unset: false });
-    return pass;
-  };
-  passes.end = function () {
-    const pass = recordOf(this);
-    if (pass) pass.state = 'ended';
-    end.call(this);
-  };
-  encoders.finish = function (descriptor) {
-    const encoder = recordOf(this);
-    if (!encoder?.error) return finish.call(this, descriptor);
-    let commands;
-    caught(encoder.device, () => (commands = finish.call(this, descriptor)));
-    generate(encoder.device, `finish: ${encoder.error}`);
-    encoder.error = null;
-    return /** @type {GPUCommandBuffer} */ (/** @type {unknown} */ (commands));
-  };
+  reset(this, content);
 }
 
 /**
  * Makes a pass invalid: the browser by a call that is never valid, and its encoder remembers our reason.
  * @param {GPUComputePassEncoder} pass
+ * @param {import('./encoders.js').Note} encoder
  * @param {string} message
  */
-function invalidate(pass, message) {
-  const { encoder } = recordOf(pass);
+function invalidate(pass, encoder, message) {
   encoder.error ??= message;
   bind(pass, 0xffffffff, { group: null, offsets: null });
 }
 
-/** @type {any} the browser's own methods that a pass without a pipeline hides */
-let hidden;
+/** @type {WeakMap<GPUDevice, GPUComputePipeline>} */
+const blanks = new WeakMap();
+
+const BLANK = '@group(0) @binding(0) var<uniform> x: u32; @compute @workgroup_size(1) fn main() { _ = x; }';
 
 /**
- * Resets the binding state of a pass. The browser cannot take back a pipeline, so until another one is set the pass has methods of its
- * own that refuse dispatches. (Changing its prototype instead would cost more than 20 dispatches.) Immediates stay set: script cannot
- * unset them.
- * @param {any} pass
- * @param {number} indices how many there are
+ * What stands for no pipeline, since a pass cannot be given none: one that no dispatch can use, because it wants a bind group of its own
+ * layout and we make no such group.
+ * @param {GPUDevice} device
  */
-function reset(pass, indices) {
+function blankOf(device) {
+  let blank = blanks.get(device);
+  if (!blank) {
+    const module = device.createShaderModule({ code: BLANK });
+    blanks.set(device, (blank = device.createComputePipeline({ layout: 'auto', compute: { module } })));
+  }
+  return blank;
+}
+
+/**
+ * Resets the binding state of a pass. Immediates stay set: script cannot unset them.
+ * @param {GPUComputePassEncoder} pass
+ * @param {any} content of the bundle
+ */
+function reset(pass, { indices, blank }) {
   for (let index = 0; index < indices; index++) pass.setBindGroup(index, null);
-  recordOf(pass).unset = true;
-  pass.setPipeline = setPipelineAgain;
-  pass.dispatchWorkgroups = refuseDispatch;
-  pass.dispatchWorkgroupsIndirect = refuseDispatch;
-}
-
-/** @param {any} pass */
-function permit(pass) {
-  recordOf(pass).unset = false;
-  Object.assign(pass, hidden);
-}
-
-/**
- * @this {GPUComputePassEncoder}
- * @param {GPUComputePipeline} pipeline
- */
-function setPipelineAgain(pipeline) {
-  permit(this);
-  this.setPipeline(pipeline);
-}
-
-/** @this {GPUComputePassEncoder} */
-function refuseDispatch() {
-  if (recordOf(this).state === 'open') invalidate(this, 'dispatch: executeBundle has left no pipeline set [reset-pipeline]');
+  pass.setPipeline(blank);
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 
 import { GPUComputeBundle, GPUComputeBundleEncoder, installBundles } from './bundles.js';
+import { installEncoders } from './encoders.js';
 import { installErrorScopes } from './errors.js';
 import { GPUCommandGraph, GPUCommandGraphEncoder, GPUCommandGraphPassEncoder, installGraphs } from './graphs.js';
 import { installLimits } from './limits.js';
@@ -26,6 +27,7 @@ export function install() {
   installReplay(); // first: it keeps the browser's own methods
   installErrorScopes();
   installRecords();
+  installEncoders();
   installLimits();
   installBundles();
   installGraphs();

@@ -13,7 +13,7 @@
  * @typedef {{ device: GPUDevice, groups: (Layout | null)[] | null }} Pipeline `groups` is null for the layout "auto"
  */
 
-/** The property that holds the record: setting one costs a tenth of what an entry of a WeakMap does, and passes are made all the time. */
+/** The property that holds the record. */
 const RECORD = Symbol('record');
 
 /**
@@ -30,7 +30,6 @@ export function installRecords() {
   const device = GPUDevice.prototype;
   note(device, 'createBuffer', (owner) => ({ device: owner }));
   note(device, 'createTexture', (owner) => ({ device: owner }));
-  noteEncoders(device);
   note(device, 'createBindGroupLayout', (owner, made, [descriptor]) => layoutOf(owner, descriptor.entries));
   note(device, 'createPipelineLayout', (owner, made, [descriptor]) => ({
     device: owner,
@@ -83,19 +82,6 @@ function note(prototype, name, make) {
     };
     const result = original.apply(this, args);
     return result instanceof Promise ? result.then(keep) : keep(result);
-  };
-}
-
-/**
- * As `note` does, without what costs time: pages make encoders all the time.
- * @param {any} prototype
- */
-function noteEncoders(prototype) {
-  const original = prototype.createCommandEncoder;
-  prototype.createCommandEncoder = function (/** @type {any} */ descriptor) {
-    const encoder = original.call(this, descriptor);
-    encoder[RECORD] = { device: this, error: null };
-    return encoder;
   };
 }
 

@@ -87,7 +87,7 @@ export const rules = {
 
   // -- executions --
 
-  'execute-state': (state) => state !== 'open' && 'the pass has ended',
+  'execute-state': (encoder) => !encoder && 'the pass has ended, or is older than the polyfill',
   'execute-bundle-valid': (device, bundle) => bundle.error ?? (bundle.device !== device && 'the bundle belongs to another device'),
   'binding-count': (slots, bindings) =>
     bindings.length !== slots.length && `${bindings.length} bindings are given for ${slots.length} slots`,
