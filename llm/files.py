@@ -172,7 +172,7 @@ def measure(
         },
         rows=[{"name": name, "seconds": method.summary(values)} for name, values in wall.items()],
         ratios=[
-            {"over": over, "under": under, **method.ratio(wall[over], wall[under])}
+            {"quantity": "seconds", "over": over, "under": under, **method.ratio(wall[over], wall[under])}
             for over, under in (("save", "write"), ("save", "read back and write"), ("load", "read and upload"))
         ],
         beyond_the_bytes_s=method.summary(beyond),
