@@ -72,7 +72,7 @@ report: setup
 	@$(run) python -m cmdgraph report $(or $(FROM),spec_proposal/results) -o $(or $(OUT),build/report) $(ARGS)
 
 evaluation: setup
-	@$(run) python -m cmdgraph report spec_proposal/results -o spec_proposal --name evaluation $(ARGS)
+	@$(run) python -m cmdgraph report spec_proposal/results -o spec_proposal --name evaluation --mix $(ARGS)
 
 readme: setup
 	@$(run) python -m scripts.readme

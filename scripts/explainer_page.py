@@ -32,7 +32,12 @@ PLANS = {
     "paper": "the paper's fusions",
     "fused": "as few dispatches as pays",
 }
-STEPS = {"eager": "a submit for each", "single-pass": "**one pass**", "prerecorded-ahead": "encoded ahead"}
+STEPS = {
+    "eager": "a submit for each",
+    "single-pass": "**one pass**",
+    "prerecorded-ahead": "encoded ahead",
+    "native-ahead": "native commands again",
+}
 
 
 def browser() -> str:
@@ -75,9 +80,9 @@ def rendered(text: str) -> str:
 
 
 def _measured(experiment: str) -> list[Report]:
-    """The reports of an experiment, by the names of their files; first tries that were kept are left out."""
-    paths = sorted(RESULTS.glob(f"{experiment}-*.json"))
-    return [results.read(path) for path in paths if not path.stem.endswith("-first")]
+    """The reports of an experiment, by the names of their files."""
+    found = [results.read(path) for path in sorted(RESULTS.glob(f"{experiment}-*.json"))]
+    return [report for report in found if report["experiment"] == experiment]  # decode-batch-... is another one
 
 
 def _on_gpus(reports: Sequence[Report]) -> list[Report]:

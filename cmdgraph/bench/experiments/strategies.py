@@ -180,7 +180,7 @@ EXPERIMENT = Experiment(
         "dispatches": Option(876, "Length of the chain."),
         "links": Option("chain", "What a dispatch reads: what the last one wrote, or any buffer.", choices=LINKS),
     },
-    quick={"rounds": 5},
+    quick={"rounds": 5, "dispatches": 300},
     to_markdown=markdown.strategies,
     features=(timestamps.FEATURE,),
 )
