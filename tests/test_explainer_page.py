@@ -37,6 +37,13 @@ def test_figures_are_those_of_the_files(tmp_path: Path, monkeypatch: pytest.Monk
     assert explainer_page.ways() == "*Not measured yet: `make bench ARGS=--full`.*"
 
 
+def test_experiments_with_names_alike_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "decode-batch-h200.json").write_text((explainer_page.RESULTS / "decode-batch-h200.json").read_text())
+    monkeypatch.setattr(explainer_page, "RESULTS", tmp_path)
+
+    assert explainer_page.decode() == "*Not measured yet: `make bench ARGS=--full`.*"
+
+
 def test_links_lead_to_files() -> None:
     links = re.findall(r"\]\((?!http)([^)#]+)\)", PAGE)
 
