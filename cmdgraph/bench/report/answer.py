@@ -63,7 +63,7 @@ def _table(results: Sequence[Result]) -> Table:
             gains = [times(eager / by_hand), times(by_hand / replay), times(eager / replay)]
             native = strategies.best_native(result, figure)
             gains.append(number(result.figure(native, figure).median) if native else "not measured")
-            rows.append([plain(result.machine.short), title, *cells, *gains])
+            rows.append([plain(result.where), title, *cells, *gains])
     header = ["machine", "us a dispatch", "eager", "one pass by hand", "best replay", "which"]
     header += ["by hand", "the graph", "both", "native"]
     text = (

@@ -85,6 +85,11 @@ class Result:
         kinds = [work.get(key, usual) for key, usual in USUAL.items()] if isinstance(work, dict) else []
         return ", ".join(str(kind) for kind in kinds if kind not in USUAL.values())
 
+    @property
+    def where(self) -> str:
+        """The machine, and the subject where there is one to tell."""
+        return "; ".join(part for part in (self.machine.short, self.subject) if part)
+
     def row(self, name: str) -> Row | None:
         """The row of a name, if there is one."""
         return next((row for row in self.rows if row.name == name), None)

@@ -145,7 +145,7 @@ def _model_table(results: Sequence[Result]) -> Table:
     header.append("native over portable (95 % CI)")
     rows = [
         [
-            f"{plain(result.machine.short)}; {plain(result.subject)}",
+            plain(result.where),
             plan,
             f"{result.fact(native, 'dispatches'):,}",
             *(cell for row in (portable, native) for cell in (f"`{row.facts['strategy']}`", _speed(row))),

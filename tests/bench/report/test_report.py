@@ -146,6 +146,17 @@ def test_layers_of_a_browser_are_told_apart(tmp_path: Path) -> None:
     assert "works 15.0 times as long as JavaScript does" in text
 
 
+def test_two_kinds_of_chain_in_one_browser_are_told_apart(tmp_path: Path) -> None:
+    blocks = {**made.bundles(bundle=0.1), "workload": {"pattern": "blocks"}}
+    text = _made(tmp_path, turns=made.bundles(bundle=0.3), blocks=blocks)[1]
+    rows = [line for line in text.splitlines() if "Chromium; pipelines in" in line and line.startswith("|")]
+
+    assert [row.split("|")[1].strip() for row in rows] == [
+        f"swiftshader (software adapter), Chromium; pipelines in {how}" for how in ("turn", "blocks")
+    ]
+    assert "pipelines in blocks:** a dispatch costs 20.0 us" in text
+
+
 def test_a_software_adapter_is_marked_wherever_its_figures_are(both: tuple[Path, str, str]) -> None:
     text = both[2]
     captions = re.findall(r"^\*.*llvmpipe.*\*$", text, re.MULTILINE)

@@ -19,6 +19,9 @@ JS, RENDERER, WALL = "js_us_per_dispatch", "renderer_cpu_us_per_dispatch", "wall
 GPU_MAIN, GPU_IO = "gpu_main_cpu_us_per_dispatch", "gpu_io_cpu_us_per_dispatch"
 PER_OP, HAND_WRITTEN, BUNDLE = "per-op", "one-pass", "bundle"
 
+PATTERNS = {"changing": "pipelines in turn", "blocks": "pipelines in blocks"}
+"""How often the chain's pipeline changes: with each dispatch, or three times in all."""
+
 
 def blocks(results: Sequence[Result]) -> list[Block]:
     """Ratios as a plot, all figures as a table."""
@@ -48,7 +51,7 @@ def _point(result: Result) -> str:
     costs = [number(result.figure(row, JS).median) for row in (per_op, by_hand, bundle)]
     behind = result.figure(by_hand, GPU_MAIN).median / result.figure(by_hand, JS).median
     return (
-        f"**{plain(result.machine.short)}:** a dispatch costs {costs[0]} us of JavaScript when it is submitted by "
+        f"**{_where(result)}:** a dispatch costs {costs[0]} us of JavaScript when it is submitted by "
         f"itself, {costs[1]} us in one pass by hand and {costs[2]} us in a bundle"
         + (f" ({interval(fewer)} less than by itself" if fewer else "")
         + (f", {interval(against)} of the pass by hand)" if against else ")" if fewer else "")
@@ -57,10 +60,20 @@ def _point(result: Result) -> str:
     )
 
 
+def _pattern(result: Result) -> str:
+    pattern = str(result.data["workload"].get("pattern", "changing"))
+    return PATTERNS.get(pattern, pattern)
+
+
+def _where(result: Result) -> str:
+    return f"{plain(result.machine.short)}; {plain(_pattern(result))}"
+
+
 def _drawing(results: Sequence[Result]) -> Drawing:
+    alone = len({result.machine for result in results}) == 1
     panels = [
         (
-            result.machine.short,
+            _pattern(result) if alone else result.machine.short,
             [
                 ratios.Bar(each.over, each.ratio, each.ci95_low, each.ci95_high)
                 for each in result.ratios
@@ -82,7 +95,7 @@ def _table(results: Sequence[Result]) -> Table:
         GPU_IO: "its receiving thread",
         WALL: "wall",
     }
-    header = ["machine", "way", "JavaScript", "p10–p90", "per-op over this (95 % CI)", *behind.values()]
+    header = ["machine and chain", "way", "JavaScript", "p10–p90", "per-op over this (95 % CI)", *behind.values()]
     rows = []
     for result in results:
         for row in result.rows:
@@ -90,7 +103,7 @@ def _table(results: Sequence[Result]) -> Table:
             cells = [number(result.figure(row, JS).median), spread(result.figure(row, JS))]
             cells += [interval(fewer) if fewer else "-"]
             cells += [number(result.figure(row, name).median) for name in behind]
-            rows.append([plain(result.machine.short), f"`{row.name}`", *cells])
+            rows.append([_where(result), f"`{row.name}`", *cells])
     text = (
         "us a dispatch, medians; CPU time of the processes and wall time are over several replays and one wait. "
         "JavaScript is part of the page's process."

@@ -121,7 +121,7 @@ def _table(results: Sequence[Result]) -> Table:
 
 def _lines(result: Result) -> list[list[str]]:
     """The rows of one result, and of others that ran the same model."""
-    where = f"{plain(result.machine.short)}; {plain(result.subject)}"
+    where = plain(result.where)
     lines = [
         [
             where,

@@ -101,7 +101,7 @@ def _bars(found: Sequence[Gain]) -> list[ratios.Bar]:
 def _table(results: Sequence[Result]) -> Table:
     rows = [
         [
-            f"{plain(result.machine.short)}; {plain(result.subject)}",
+            plain(result.where),
             f"{gain.over} / {gain.under}",
             times(gain.allowed),
             f"`{gain.strategy}`",

@@ -25,8 +25,8 @@ EXTENSION = "native"
 
 def blocks(results: Sequence[Result]) -> list[Block]:
     counts = sorted({f"{result.fact(row, 'dispatches'):,}" for result in results for row in result.rows})
-    panels = [(result.machine.short, [_way(result, row) for row in result.rows]) for result in results]
-    spreads = [(r.machine.short, {row.name: r.figure(row, WALL) for row in r.rows}) for r in results]
+    panels = [(result.where, [_way(result, row) for row in result.rows]) for result in results]
+    spreads = [(r.where, {row.name: r.figure(row, WALL) for row in r.rows}) for r in results]
     return [
         Text(
             f"The same chain of {among(counts)} tiny dispatches, whose result numpy can tell, goes to the queue in "
@@ -87,7 +87,7 @@ def _cpu(result: Result) -> str:
     gain = result.ratio("host_cpu", "eager", best.name)
     both = result.ratio("host_and_worker_cpu", "eager", best.name)
     text = (
-        f"**{plain(result.machine.short)}:** a dispatch costs the caller {number(result.figure(eager, CPU).median)} "
+        f"**{plain(result.where)}:** a dispatch costs the caller {number(result.figure(eager, CPU).median)} "
         f"us of CPU time when called eagerly and {number(result.figure(best, CPU).median)} us when replayed by "
         f"`{best.name}`{_compared(gain)}"
     )
@@ -138,7 +138,7 @@ def _table(results: Sequence[Result]) -> Table:
     ]  # fmt: skip
     rows = [
         [
-            plain(result.machine.short),
+            plain(result.where),
             f"`{row.name}`",
             f"{row.facts.get('submits', '-'):,}",
             number(result.figure(row, CPU).median),
