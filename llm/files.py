@@ -170,12 +170,12 @@ def measure(
             "rounds": rounds,
             "warmup": WARMUP,
         },
-        rows=[{"name": name, "seconds": method.summary(values)} for name, values in wall.items()],
+        rows=[{"name": name, "seconds": method.summary(values, "s")} for name, values in wall.items()],
         ratios=[
             {"quantity": "seconds", "over": over, "under": under, **method.ratio(wall[over], wall[under])}
             for over, under in (("save", "write"), ("save", "read back and write"), ("load", "read and upload"))
         ],
-        beyond_the_bytes_s=method.summary(beyond),
+        beyond_the_bytes_s=method.summary(beyond, "s"),
         targets={"ratio": TARGET_RATIO, "beyond_s": TARGET_SECONDS},
     )
 

@@ -50,6 +50,7 @@ def test_the_report_has_every_arm_and_leaves_no_file(
     report = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in report["rows"]] == ARMS
     assert all(len(row["seconds"]["samples"]) == 2 for row in report["rows"])
+    assert {row["seconds"]["unit"] for row in report["rows"]} == {"s"}
     assert {r["quantity"] for r in report["ratios"]} == {"seconds"}
     assert {(r["over"], r["under"]) for r in report["ratios"]} >= {("save", "write"), ("load", "read and upload")}
     text = files.to_markdown(report)
