@@ -10,7 +10,7 @@ from attrs import define, field
 
 from cmdgraph.backends import backend_of
 
-__all__ = ["FEATURE", "PassTimer", "why_absent"]
+__all__ = ["FEATURE", "PassTimer", "how", "why_absent"]
 
 FEATURE = "timestamp-query"
 
@@ -18,6 +18,14 @@ FEATURE = "timestamp-query"
 def why_absent(device: Any) -> str | None:
     """Why nothing can be timed on this device; None when it can."""
     return None if FEATURE in device.features else f"the device has no timestamps (feature {FEATURE})"
+
+
+def how(device: Any) -> dict[str, Any]:
+    """What a report says of the unit; nothing where nothing can be timed."""
+    if why_absent(device):
+        return {}
+    period_ns = backend_of(device).timestamp_period_ns(device)
+    return {"gpu_time": {"unit": "timestamp steps, given in us", "period_ns": period_ns}}
 
 
 @define(eq=False)
@@ -42,11 +50,6 @@ class PassTimer:
         """Of the pass to time."""
         indices = {"beginning_of_pass_write_index": 0, "end_of_pass_write_index": 1}
         return {"timestamp_writes": {"query_set": self._queries, **indices}}
-
-    @property
-    def how(self) -> dict[str, Any]:
-        """What a report says of the unit."""
-        return {"gpu_time": {"unit": "timestamp steps, given in us", "period_ns": self.period_ns}}
 
     def submit(self, encoder: Any) -> None:
         """Finishes and submits an encoder with the pass in it."""

@@ -87,7 +87,7 @@ def measure(
         workload={"dispatches": dispatches, "invocations_per_workgroup": INVOCATIONS, "steps_per_invocation": work},
         timed_region=TIMED_REGION,
         sync=SYNC,
-        how=timer.how if timer else {},
+        how=timestamps.how(device),
         rows=[_row(name, samples, dispatches) for name in arms],
         left_out=[] if timer else [{"row": GPU, "reason": timestamps.why_absent(device)}],
         ratios=[

@@ -65,7 +65,7 @@ def measure(device: Any, plan: Plan, *, dispatches: int = 256, ways: tuple[str, 
         workload={"dispatches": dispatches, "elements_per_buffer": ELEMENTS},
         timed_region=TIMED_REGION,
         sync=SYNC,
-        how=timer.how if timer else {},
+        how=timestamps.how(device),
         rows=[
             {
                 "name": name,

@@ -16,7 +16,6 @@ from cmdgraph.bench.chain import BINDINGS, BUFFERS, ELEMENTS, LINKS, PIPELINES, 
 from cmdgraph.bench.experiments import Experiment, Option, OptionError
 from cmdgraph.bench.method import Arm, Plan, Samples
 from cmdgraph.bench.results import Report
-from cmdgraph.bench.timestamps import PassTimer
 from cmdgraph.bench.ways import WAYS, LeftOut, Way, capture
 
 __all__ = ["CAPTURE_TARGET_US", "EXPERIMENT", "measure"]
@@ -124,7 +123,7 @@ def _report(chain: Chain, plan: Plan, ways: dict[str, Way], left_out: list[dict[
         },
         timed_region=TIMED_REGION,
         sync=SYNC,
-        how=PassTimer(chain.device).how if "single-pass-timed" in ways else {},
+        how=timestamps.how(chain.device),
         rows=[
             {
                 "name": name,
