@@ -59,9 +59,11 @@ def _cell(cost: float | None) -> str:
 
 
 def _row(evidence: Evidence, machine: Machine, name: str, figure: str) -> float | None:
-    result = next(iter(evidence.of(strategies.EXPERIMENT, machine)), None)
-    row = result.row(name) if result else None
-    return result.figure(row, figure).median if result and row else None
+    """Of the first of the machine's chains that has the row: only some are run with the native layer."""
+    for result in evidence.of(strategies.EXPERIMENT, machine):
+        if row := result.row(name):
+            return result.figure(row, figure).median
+    return None
 
 
 def _of(name: str, figure: str) -> Callable[[Evidence, Machine], float | None]:

@@ -146,6 +146,14 @@ def test_layers_of_a_browser_are_told_apart(tmp_path: Path) -> None:
     assert "works 15.0 times as long as JavaScript does" in text
 
 
+def test_a_layer_that_one_of_two_chains_has_is_told(tmp_path: Path) -> None:
+    scattered = {**made.native(needed=0.9), "workload": {"links": "scattered"}}
+    text = _made(tmp_path, chain=made.strategies(), scattered=scattered)[1]
+    (line,) = [line for line in text.splitlines() if line.startswith("| left on the caller when nothing is encoded")]
+
+    assert "| 0.0900 |" in re.sub(" +", " ", line)
+
+
 def test_two_kinds_of_chain_in_one_browser_are_told_apart(tmp_path: Path) -> None:
     blocks = {**made.bundles(bundle=0.1), "workload": {"pattern": "blocks"}}
     text = _made(tmp_path, turns=made.bundles(bundle=0.3), blocks=blocks)[1]
